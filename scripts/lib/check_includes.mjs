@@ -1,5 +1,5 @@
 // Who may include whom: the rooms of the core depend one way, and nothing reaches around the public headers.
-// Prints each fault as file:line; exit code 1 when there is one.
+// Also: every source is in the build. Prints each fault as file:line; exit code 1 when there is one.
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -152,6 +152,16 @@ for (const file of filesBelow('web/src', /\.(ts|tsx|mjs|js)$/)) {
         faults.push(`${file}:${index + 1}: only web/src/engine/worker.ts imports the wasm module`);
       }
     });
+}
+
+// Every source is in the build, so that none rots unseen.
+const listed = ['CMakeLists.txt', 'tests/CMakeLists.txt', 'tests/bench/CMakeLists.txt']
+  .map((file) => readFileSync(join(root, file), 'utf8'))
+  .join('\n');
+for (const file of ['core', 'wasm', 'tests'].flatMap((folder) => filesBelow(folder, /\.cpp$/))) {
+  if (file.startsWith('tests/install_consumer/')) continue;
+  const inFolder = file.replace(/^tests\/bench\//, '');
+  if (!listed.includes(file) && !listed.includes(` ${inFolder})`)) faults.push(`${file}:1: in no target of the build`);
 }
 
 for (const fault of faults) console.error(fault);
