@@ -155,7 +155,7 @@ for (const file of filesBelow('web/src', /\.(ts|tsx|mjs|js)$/)) {
 }
 
 // Every source is in the build, so that none rots unseen.
-const listed = ['CMakeLists.txt', 'tests/CMakeLists.txt', 'tests/bench/CMakeLists.txt']
+const listed = ['CMakeLists.txt', ...filesBelow('tests', /^CMakeLists\.txt$/)]
   .map((file) => readFileSync(join(root, file), 'utf8'))
   .join('\n');
 for (const file of ['core', 'wasm', 'tests'].flatMap((folder) => filesBelow(folder, /\.cpp$/))) {
