@@ -1,0 +1,32 @@
+// The estimator with what strategies share computed once. Private to the core.
+#pragma once
+
+#include <memory>
+
+#include "meshwise/estimate.h"
+
+namespace meshwise {
+
+// Holds a request and memoises layer costs. Same answers as estimateStrategy. Not thread-safe.
+class Estimator {
+ public:
+  explicit Estimator(const Request& request);
+  ~Estimator();
+  Estimator(Estimator&&) noexcept;
+  Estimator& operator=(Estimator&&) noexcept;
+
+  // The strategy must pass checkStrategy.
+  Estimate estimate(const Strategy& strategy);
+
+  // Never above estimate(strategy).stepSeconds; cheap.
+  double stepSecondsLowerBound(const Strategy& strategy);
+  // Never above estimate(strategy).memory.peakBytes; cheap.
+  double memoryLowerBoundBytes(const Strategy& strategy);
+
+ private:
+  friend std::vector<StageMemory> stageMemory(const Request&, const Strategy&);
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace meshwise
