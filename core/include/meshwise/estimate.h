@@ -77,6 +77,10 @@ Estimate estimateStrategy(const Request& request, const Strategy& strategy);
 // Memory of every pipeline stage, for the picture of memory per stage.
 std::vector<StageMemory> stageMemory(const Request& request, const Strategy& strategy);
 
+// The strategy's pipeline with the times of its chunks and sends as the estimate has them, for simulatePipeline.
+struct PipelineShape;
+PipelineShape pipelineShape(const Request& request, const Strategy& strategy);
+
 // Useful work: FLOP of one step by the convention of modelFlopsUtilization.
 double modelFlopsPerStep(const Request& request);
 

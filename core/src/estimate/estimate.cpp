@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "estimate/estimator.h"
 #include "estimate/layer_cost.h"
@@ -590,6 +591,12 @@ std::vector<StageMemory> stageMemory(const Request& request, const Strategy& str
   std::vector<StageMemory> stages;
   for (std::int64_t rank = 0; rank < strategy.pipeline; ++rank) stages.push_back(state.memoryOfRank(strategy, c, rank));
   return stages;
+}
+
+PipelineShape pipelineShape(const Request& request, const Strategy& strategy) {
+  Estimator::State state(request);
+  state.estimate(strategy);
+  return std::move(state.shape);
 }
 
 double modelFlopsPerStep(const Request& request) {

@@ -25,6 +25,7 @@ class Estimator {
 
  private:
   friend std::vector<StageMemory> stageMemory(const Request&, const Strategy&);
+  friend PipelineShape pipelineShape(const Request& request, const Strategy& strategy);
   struct State;
   std::unique_ptr<State> state_;
 };
