@@ -30,10 +30,6 @@ int firstBrokenRule(const Request& request, const Strategy& strategy);
 // Micro-batches that one data-parallel replica runs per step: G / (b d); 0 when the batch does not divide.
 std::int64_t microBatchesPerReplica(const Request& request, const Strategy& strategy);
 
-// Place of a rank's chunk among the ranks * virtualStages stages that a token passes. One chunk: the rank. Interleaved:
-// chunk * ranks + rank. V-shaped schedules (ZB-V, DualPipe): the second chunk of rank r is 2 * ranks - 1 - r.
-std::int64_t globalStage(Schedule schedule, std::int64_t ranks, std::int64_t rank, std::int64_t chunk);
-
 // How layers are cut into the pipeline * virtualStages chunks. Without stated counts every chunk gets floor(layers /
 // chunks); left-over layers go to the earliest middle chunks first, then to the first one, and to the last one never:
 // it carries the head. So layers + 2 divisible by the chunks gives first and last one layer less than the rest, as

@@ -8,6 +8,10 @@
 
 namespace meshwise {
 
+// Place of a rank's chunk among the ranks * virtualStages stages that a token passes. One chunk: the rank. Interleaved:
+// chunk * ranks + rank. V-shaped schedules (ZB-V, DualPipe): the second chunk of rank r is 2 * ranks - 1 - r.
+std::int64_t globalStage(Schedule schedule, std::int64_t ranks, std::int64_t rank, std::int64_t chunk);
+
 // Work of one model chunk for one micro-batch, seconds on its device.
 struct ChunkTimes {
   double forward = 0;
