@@ -27,6 +27,11 @@ std::span<const Rule> allRules();
 // checkStrategy (estimate.h), which words every broken rule.
 int firstBrokenRule(const Request& request, const Strategy& strategy);
 
+// One rule alone, by its index: firstBrokenRule is the least index for which this holds. False for a rule that does not
+// apply to the request. A rule reads only the fields of the strategy that it is about: the search asks as soon as those
+// are chosen, with the others at any value, to remove whole parts of the space. Never allocates.
+bool breaksRule(const Request& request, const Strategy& strategy, int rule);
+
 // Micro-batches that one data-parallel replica runs per step: G / (b d); 0 when the batch does not divide.
 std::int64_t microBatchesPerReplica(const Request& request, const Strategy& strategy);
 
