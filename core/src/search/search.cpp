@@ -1,0 +1,479 @@
+#include "meshwise/search.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "estimate/estimator.h"
+#include "meshwise/rules.h"
+#include "search/ranking.h"
+#include "search/rule_levels.h"
+#include "search/space.h"
+
+namespace meshwise {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr const char* kMemoryBound = "search.memoryBound";
+constexpr const char* kTimeBound = "search.timeBound";
+
+// The unit of the search: one block, expert option and pipeline option.
+struct Group {
+  double leastSeconds = 0;  // least time bound of its strategies
+  std::uint32_t block = 0;
+  std::uint32_t expert = 0;
+  std::uint32_t pipeline = 0;
+  std::uint32_t strategies = 0;  // that pass the rules and the memory bound
+};
+
+// One way to fill the choices of a group down to recomputation. `legal` has one bit for each ZeRO stage and placement
+// that is left: these change neither the work nor the time bound.
+struct Work {
+  double leastSeconds = 0;
+  std::uint32_t microBatch = 0;
+  std::uint8_t contextKind = 0;
+  std::uint8_t sequenceParallel = 0;
+  std::uint8_t recompute = 0;
+  std::uint8_t legal = 0;
+};
+
+std::int64_t bitCount(unsigned bits) {
+  std::int64_t count = 0;
+  for (; bits != 0; bits &= bits - 1) ++count;
+  return count;
+}
+
+}  // namespace
+
+// Three passes over the groups.
+//
+// Survey: every group is counted rule by rule, every legal strategy meets the memory bound, every piece of work the
+// time bound. Groups with a better bound than all before are evaluated at once, which gives early plans and a
+// threshold; those behind the threshold are dropped; the others are kept as one small record each.
+// Refine: the kept groups, best bound first, until the next bound is behind the k-th best plan.
+// Closest: only when nothing fits: the plans of least memory, so that the user sees what is missing.
+struct Search::State {
+  explicit State(const Request& request);
+
+  bool step(std::int64_t budget);
+  SearchResult result();
+
+  bool nextGroup(bool counting);
+  void surveyGroup();
+  void endSurvey();
+  void refineGroup();
+  void endRefine();
+  void closestGroup();
+
+  template <class Visit>
+  void forEachWork(bool counting, Visit visit);
+  unsigned legalLast(bool counting, int broken);
+  void collect(bool counting);
+  void evaluateWorks();
+  void remove(int rule, std::int64_t strategies);
+  void chooseLast(std::int64_t bit);
+  double thresholdSeconds() const;
+  double bestPossible() const;
+  std::vector<RankedPlan> plansOf(const BestPlans& kept);
+
+  enum class Pass { Survey, Refine, Closest, Done };
+
+  Request request;
+  Space space;
+  RuleLevels rules;
+  Estimator estimator;
+  double capacityBytes;
+  BestPlans best;
+  BestPlans closest;
+
+  Pass pass = Pass::Survey;
+  // Where the survey and the pass for the closest plans are, and which rule is broken by what is chosen so far.
+  std::size_t block = 0;
+  std::size_t expert = 0;
+  std::size_t pipeline = 0;
+  enum class Entered { Nothing, Block, Expert, Pipeline } entered = Entered::Nothing;
+  int brokenBlock = RuleLevels::kNone;
+  int brokenExpert = RuleLevels::kNone;
+  int brokenPipeline = RuleLevels::kNone;
+  Strategy strategy;  // the choices made so far
+
+  std::vector<Group> groups;
+  std::size_t refined = 0;  // groups that the second pass has settled
+  double leastGroupSeconds = kInfinity;
+  std::vector<Work> works;  // of the current group
+  std::int64_t worksStrategies = 0;
+
+  std::vector<std::int64_t> removedByRule;
+  std::int64_t removedByMemory = 0;
+  std::int64_t removedByTime = 0;
+  std::int64_t evaluated = 0;
+  std::int64_t feasible = 0;
+  std::int64_t settled = 0;
+  std::int64_t looked = 0;  // what step() counts against its budget
+};
+
+namespace {
+
+std::size_t plansKept(const Request& request, const Space& space) {
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(request.top, 0, space.size()));
+}
+
+}  // namespace
+
+Search::State::State(const Request& theRequest)
+    : request(theRequest),
+      space(request),
+      rules(request),
+      estimator(request),
+      capacityBytes(request.cluster.accelerator.memoryBytes * request.limits.memoryFraction),
+      best(plansKept(request, space), fasterThan),
+      closest(plansKept(request, space), smallerThan),
+      removedByRule(allRules().size(), 0) {
+  std::size_t groupCount = 0;
+  std::size_t workCount = 0;
+  for (const Block& b : space.blocks()) {
+    groupCount += static_cast<std::size_t>(b.experts.size() * b.pipelines.size());
+    workCount = std::max(workCount, static_cast<std::size_t>(space.sizePerPipeline(b) / space.sizePerRecompute(b)));
+  }
+  groups.reserve(groupCount);
+  works.reserve(workCount);
+  if (space.blocks().empty()) pass = Pass::Done;
+}
+
+void Search::State::remove(int rule, std::int64_t strategies) {
+  removedByRule[static_cast<std::size_t>(rule)] += strategies;
+  settled += strategies;
+}
+
+double Search::State::thresholdSeconds() const {
+  if (!best.full()) return kInfinity;
+  return best.full() && !best.empty() ? best.worst().stepSeconds : -kInfinity;
+}
+
+void Search::State::chooseLast(std::int64_t bit) {
+  const std::int64_t placements = space.blocks()[block].placementChoices;
+  strategy.zeroStage = space.zeroStages()[static_cast<std::size_t>(bit / placements)];
+  choosePlacement(bit % placements, strategy);
+}
+
+// The ZeRO stages and placements that break no rule, one bit each.
+unsigned Search::State::legalLast(bool counting, int broken) {
+  const Block& b = space.blocks()[block];
+  unsigned legal = 0;
+  for (std::int64_t zero = 0; zero < b.zeroChoices; ++zero) {
+    chooseLast(zero * b.placementChoices);
+    const int brokenZero = rules.check(Level::Zero, strategy, broken);
+    if (rules.settled(brokenZero, Level::Zero)) {
+      if (counting) remove(brokenZero, b.placementChoices);
+      continue;
+    }
+    for (std::int64_t placement = 0; placement < b.placementChoices; ++placement) {
+      choosePlacement(placement, strategy);
+      const int brokenLast = rules.check(Level::Placement, strategy, brokenZero);
+      if (brokenLast == RuleLevels::kNone) {
+        legal |= 1u << (zero * b.placementChoices + placement);
+      } else if (counting) {
+        remove(brokenLast, 1);
+      }
+    }
+  }
+  return legal;
+}
+
+// Calls visit(work) for each piece of work of the current group with at least one legal strategy. When counting, all
+// strategies that break a rule are removed on the way.
+template <class Visit>
+void Search::State::forEachWork(bool counting, Visit visit) {
+  const Block& b = space.blocks()[block];
+  // True when nothing below these choices has to be looked at.
+  const auto skip = [&](int broken, Level level, std::int64_t strategies) {
+    if (broken == RuleLevels::kNone) return false;
+    if (!counting) return true;
+    if (!rules.settled(broken, level)) return false;
+    remove(broken, strategies);
+    ++looked;
+    return true;
+  };
+  Work work;
+  for (std::size_t batch = b.microBatches.begin; batch < b.microBatches.end; ++batch) {
+    strategy.microBatchSequences = space.microBatches()[batch];
+    work.microBatch = static_cast<std::uint32_t>(batch);
+    const int brokenBatch = rules.check(Level::MicroBatch, strategy, brokenPipeline);
+    if (skip(brokenBatch, Level::MicroBatch, space.sizePerMicroBatch(b))) continue;
+    for (std::int64_t kind = 0; kind < b.contextKindChoices; ++kind) {
+      chooseContextKind(kind, strategy);
+      work.contextKind = static_cast<std::uint8_t>(kind);
+      const int brokenKind = rules.check(Level::ContextKind, strategy, brokenBatch);
+      if (skip(brokenKind, Level::ContextKind, space.sizePerContextKind(b))) continue;
+      for (std::int64_t sequence = 0; sequence < b.sequenceParallelChoices; ++sequence) {
+        strategy.sequenceParallel = sequence != 0;
+        work.sequenceParallel = static_cast<std::uint8_t>(sequence);
+        const int brokenSequence = rules.check(Level::SequenceParallel, strategy, brokenKind);
+        if (skip(brokenSequence, Level::SequenceParallel, space.sizePerSequenceParallel(b))) continue;
+        for (std::size_t recompute = 0; recompute < space.recomputes().size(); ++recompute) {
+          choose(space.recomputes()[recompute], strategy);
+          work.recompute = static_cast<std::uint8_t>(recompute);
+          const int brokenRecompute = rules.check(Level::Recompute, strategy, brokenSequence);
+          if (skip(brokenRecompute, Level::Recompute, space.sizePerRecompute(b))) continue;
+          looked += space.sizePerRecompute(b);
+          work.legal = static_cast<std::uint8_t>(legalLast(counting, brokenRecompute));
+          if (work.legal != 0) visit(work);
+        }
+      }
+    }
+  }
+}
+
+// Fills `works` with what passes the memory bound, and bounds its time.
+void Search::State::collect(bool counting) {
+  works.clear();
+  worksStrategies = 0;
+  const Block& b = space.blocks()[block];
+  const unsigned placements = (1u << b.placementChoices) - 1;
+  forEachWork(counting, [&](Work& work) {
+    unsigned kept = 0;
+    for (std::int64_t zero = 0; zero < b.zeroChoices; ++zero) {
+      const unsigned bits = work.legal & (placements << (zero * b.placementChoices));
+      if (bits == 0) continue;
+      chooseLast(zero * b.placementChoices);
+      if (estimator.memoryLowerBoundBytes(strategy) > capacityBytes) {
+        if (!counting) continue;
+        removedByMemory += bitCount(bits);
+        settled += bitCount(bits);
+      } else {
+        kept |= bits;
+      }
+    }
+    if (kept == 0) return;
+    work.legal = static_cast<std::uint8_t>(kept);
+    work.leastSeconds = estimator.stepSecondsLowerBound(strategy);
+    worksStrategies += bitCount(kept);
+    works.push_back(work);
+  });
+}
+
+// Estimates the collected works, best bound first, until the bound is behind the plans already known.
+void Search::State::evaluateWorks() {
+  std::sort(works.begin(), works.end(), [](const Work& a, const Work& b) {
+    if (a.leastSeconds != b.leastSeconds) return a.leastSeconds < b.leastSeconds;
+    if (a.microBatch != b.microBatch) return a.microBatch < b.microBatch;
+    if (a.contextKind != b.contextKind) return a.contextKind < b.contextKind;
+    if (a.sequenceParallel != b.sequenceParallel) return a.sequenceParallel < b.sequenceParallel;
+    return a.recompute < b.recompute;
+  });
+  settled += worksStrategies;
+  for (const Work& work : works) {
+    if (work.leastSeconds > thresholdSeconds()) break;
+    strategy.microBatchSequences = space.microBatches()[work.microBatch];
+    chooseContextKind(work.contextKind, strategy);
+    strategy.sequenceParallel = work.sequenceParallel != 0;
+    choose(space.recomputes()[work.recompute], strategy);
+    for (std::int64_t bit = 0; bit < 8; ++bit) {
+      if ((work.legal & (1u << bit)) == 0 || work.leastSeconds > thresholdSeconds()) continue;
+      chooseLast(bit);
+      const Estimate estimate = estimator.estimate(strategy);
+      ++evaluated;
+      ++looked;
+      --worksStrategies;
+      if (!estimate.fits) continue;
+      ++feasible;
+      best.offer({estimate.stepSeconds, estimate.memory.peakBytes, strategy});
+    }
+  }
+  removedByTime += worksStrategies;
+  worksStrategies = 0;
+}
+
+// Moves to the next group that has to be looked at; false at the end of the space. When counting, the parts in between,
+// which break a rule as a whole, are removed.
+bool Search::State::nextGroup(bool counting) {
+  const auto skip = [&](int broken, Level level, std::int64_t strategies) {
+    if (broken == RuleLevels::kNone) return false;
+    if (!counting) return true;
+    if (!rules.settled(broken, level)) return false;
+    remove(broken, strategies);
+    return true;
+  };
+  for (; block < space.blocks().size(); ++block, entered = Entered::Nothing) {
+    const Block& b = space.blocks()[block];
+    if (entered == Entered::Nothing) {
+      choose(b, strategy);
+      brokenBlock = rules.check(Level::Block, strategy, RuleLevels::kNone);
+      if (skip(brokenBlock, Level::Block, space.sizeOf(b))) continue;
+      expert = b.experts.begin;
+      entered = Entered::Block;
+    }
+    for (; expert < b.experts.end; ++expert, entered = Entered::Block) {
+      if (entered == Entered::Block) {
+        choose(space.experts()[expert], strategy);
+        brokenExpert = rules.check(Level::Expert, strategy, brokenBlock);
+        if (skip(brokenExpert, Level::Expert, space.sizePerExpert(b))) continue;
+        pipeline = b.pipelines.begin;
+        entered = Entered::Expert;
+      }
+      if (entered == Entered::Pipeline) ++pipeline;
+      for (; pipeline < b.pipelines.end; ++pipeline) {
+        choose(space.pipelines()[pipeline], strategy);
+        brokenPipeline = rules.check(Level::Pipeline, strategy, brokenExpert);
+        if (skip(brokenPipeline, Level::Pipeline, space.sizePerPipeline(b))) continue;
+        entered = Entered::Pipeline;
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void Search::State::surveyGroup() {
+  collect(true);
+  if (works.empty()) return;
+  double least = kInfinity;
+  for (const Work& work : works) least = std::min(least, work.leastSeconds);
+  if (least < leastGroupSeconds) {
+    leastGroupSeconds = least;
+    evaluateWorks();
+  } else if (least > thresholdSeconds()) {
+    removedByTime += worksStrategies;
+    settled += worksStrategies;
+  } else {
+    groups.push_back({least, static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(expert),
+                      static_cast<std::uint32_t>(pipeline), static_cast<std::uint32_t>(worksStrategies)});
+  }
+}
+
+void Search::State::endSurvey() {
+  std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    if (a.leastSeconds != b.leastSeconds) return a.leastSeconds < b.leastSeconds;
+    if (a.block != b.block) return a.block < b.block;
+    if (a.expert != b.expert) return a.expert < b.expert;
+    return a.pipeline < b.pipeline;
+  });
+  pass = Pass::Refine;
+}
+
+void Search::State::refineGroup() {
+  if (refined == groups.size() || groups[refined].leastSeconds > thresholdSeconds()) {
+    endRefine();
+    return;
+  }
+  const Group& group = groups[refined++];
+  block = group.block;
+  expert = group.expert;
+  pipeline = group.pipeline;
+  choose(space.blocks()[block], strategy);
+  choose(space.experts()[expert], strategy);
+  choose(space.pipelines()[pipeline], strategy);
+  brokenPipeline = RuleLevels::kNone;
+  collect(false);
+  evaluateWorks();
+}
+
+void Search::State::endRefine() {
+  for (; refined < groups.size(); ++refined) {
+    removedByTime += groups[refined].strategies;
+    settled += groups[refined].strategies;
+  }
+  const bool anyLegal = evaluated + removedByMemory > 0;
+  pass = best.empty() && anyLegal ? Pass::Closest : Pass::Done;
+  block = 0;
+  entered = Entered::Nothing;
+}
+
+void Search::State::closestGroup() {
+  forEachWork(false, [&](const Work& work) {
+    for (std::int64_t bit = 0; bit < 8; ++bit) {
+      if ((work.legal & (1u << bit)) == 0) continue;
+      chooseLast(bit);
+      if (closest.full() && !closest.empty() && estimator.memoryLowerBoundBytes(strategy) > closest.worst().peakBytes) {
+        continue;
+      }
+      const Estimate estimate = estimator.estimate(strategy);
+      closest.offer({estimate.stepSeconds, estimate.memory.peakBytes, strategy});
+    }
+  });
+}
+
+bool Search::State::step(std::int64_t budget) {
+  looked = 0;
+  while (pass != Pass::Done && looked < budget) {
+    ++looked;
+    if (pass == Pass::Refine) {
+      refineGroup();
+    } else if (!nextGroup(pass == Pass::Survey)) {
+      if (pass == Pass::Survey) {
+        endSurvey();
+      } else {
+        pass = Pass::Done;
+      }
+    } else if (pass == Pass::Survey) {
+      surveyGroup();
+    } else {
+      closestGroup();
+    }
+  }
+  return pass == Pass::Done;
+}
+
+double Search::State::bestPossible() const {
+  if (pass == Pass::Survey) return objectiveValue(request, 0);
+  double least = best.empty() ? kInfinity : best.best().stepSeconds;
+  if (refined < groups.size()) least = std::min(least, groups[refined].leastSeconds);
+  return least == kInfinity ? 0 : objectiveValue(request, least);
+}
+
+std::vector<RankedPlan> Search::State::plansOf(const BestPlans& kept) {
+  std::vector<RankedPlan> plans;
+  for (const ScoredStrategy& scored : kept.sorted()) {
+    plans.push_back({scored.strategy, estimator.estimate(scored.strategy)});
+  }
+  return plans;
+}
+
+SearchResult Search::State::result() {
+  SearchResult result;
+  result.plans = plansOf(best);
+  result.closest = plansOf(closest);
+  result.report.rawSpace = space.size();
+  for (std::size_t rule = 0; rule < removedByRule.size(); ++rule) {
+    if (removedByRule[rule] == 0) continue;
+    const Rule& broken = allRules()[rule];
+    result.report.removed.push_back({std::string(broken.code), std::string(broken.text), removedByRule[rule]});
+  }
+  if (removedByMemory > 0) {
+    result.report.removed.push_back(
+        {kMemoryBound, "Needs more memory than the device has, by a lower bound.", removedByMemory});
+  }
+  if (removedByTime > 0) {
+    result.report.removed.push_back(
+        {kTimeBound, "Cannot be faster than the plans already found, by a lower bound of the step time.",
+         removedByTime});
+  }
+  result.report.evaluated = evaluated;
+  result.report.feasible = feasible;
+  result.complete = pass == Pass::Done;
+  result.bestPossible = bestPossible();
+  return result;
+}
+
+Search::Search(const Request& request) : state_(std::make_unique<State>(request)) {}
+Search::~Search() = default;
+Search::Search(Search&&) noexcept = default;
+Search& Search::operator=(Search&&) noexcept = default;
+
+bool Search::step(std::int64_t budget) { return state_->step(budget); }
+
+double Search::progress() const {
+  const std::int64_t size = state_->space.size();
+  return size == 0 ? 1.0 : static_cast<double>(state_->settled) / static_cast<double>(size);
+}
+
+SearchResult Search::result() const { return state_->result(); }
+
+SearchResult searchStrategies(const Request& request) {
+  Search search(request);
+  while (!search.step(std::numeric_limits<std::int64_t>::max())) {
+  }
+  return search.result();
+}
+
+}  // namespace meshwise
