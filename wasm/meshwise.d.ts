@@ -196,6 +196,7 @@ export interface Software {
   dropout: boolean;
   cudaGraphs: boolean;
   launchFactor: number;
+  launchSpreadFraction: number;
   vectorFactor: number;
   fp32GradientAccumulation: boolean;
   pureBf16: boolean;
@@ -203,6 +204,7 @@ export interface Software {
   overlapData: boolean;
   overlapParameterGather: boolean;
   overlapPipeline: boolean;
+  scatterGatherPipeline: boolean;
   overlapExpert: boolean;
   asyncTensorBackward: boolean;
   reservedBytes: number;

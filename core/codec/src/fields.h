@@ -275,6 +275,7 @@ void visitSoftware(V& v, T& s) {
   v.boolean("dropout", s.dropout);
   v.boolean("cudaGraphs", s.cudaGraphs);
   v.number("launchFactor", s.launchFactor, 0, 1000);
+  v.number("launchSpreadFraction", s.launchSpreadFraction, 0, 10);
   v.number("vectorFactor", s.vectorFactor, 0, 1000);
   v.boolean("fp32GradientAccumulation", s.fp32GradientAccumulation);
   v.boolean("pureBf16", s.pureBf16);
@@ -282,6 +283,7 @@ void visitSoftware(V& v, T& s) {
   v.boolean("overlapData", s.overlapData);
   v.boolean("overlapParameterGather", s.overlapParameterGather);
   v.boolean("overlapPipeline", s.overlapPipeline);
+  v.boolean("scatterGatherPipeline", s.scatterGatherPipeline);
   v.boolean("overlapExpert", s.overlapExpert);
   v.boolean("asyncTensorBackward", s.asyncTensorBackward);
   v.number("reservedBytes", s.reservedBytes, 0, kMaxBytes);

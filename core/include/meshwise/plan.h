@@ -40,6 +40,9 @@ struct Software {
   bool dropout = false;                  // dropout masks stored and applied (models of the GPT-3 era)
   bool cudaGraphs = false;               // no per-kernel launch cost on the host
   double launchFactor = 1.0;             // host time per kernel over the accelerator's launchSeconds (eager Python > 1)
+  // Processes that launch kernels drift apart: host time grows by this per doubling of the tensor ranks that wait for
+  // each other in every layer.
+  double launchSpreadFraction = 0.0;
   double vectorFactor = 1.0;             // bytes moved by vector operators over the fused minimum
   bool fp32GradientAccumulation = true;  // main gradients in fp32 when Auto
   bool pureBf16 = false;                 // no fp32 master copy (llm-foundry PURE)
@@ -47,6 +50,7 @@ struct Software {
   bool overlapData = true;               // gradient reduce-scatter and parameter all-gather beside compute
   bool overlapParameterGather = true;    // the parameter all-gather of ZeRO-1 and 2 beside the next forward
   bool overlapPipeline = true;           // asynchronous point-to-point
+  bool scatterGatherPipeline = false;  // tensor ranks send a slice each and gather on arrival (arXiv 2104.04473, section 4.1)
   bool overlapExpert = false;            // all-to-all under the other half batch or shared experts
   bool asyncTensorBackward = true;       // input-gradient all-reduce beside the weight gradient (paper Eq. 12)
   double reservedBytes = 1.5e9;          // context, communicators, workspace

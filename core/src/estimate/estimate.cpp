@@ -72,7 +72,6 @@ struct ParameterBytes {
 
 struct Estimator::State {
   Request request;
-  Software software;
   ComputeModel compute;
   Network network;
   LayerCostModel layers;
@@ -240,6 +239,11 @@ struct Sharding {
   double denseReplicas, expertReplicas;
 };
 
+// ZeRO-3 gathers a layer's parameters when it runs and drops them after. Under pipeline parallelism that would repeat
+// for every micro-batch of a stage, so launchers keep them for the whole step (torchtitan: reshard_after_forward is off
+// and gradients are reduced on the last micro-batch when pipeline > 1).
+bool gathersEachMicroBatch(const Strategy& s) { return s.zeroStage == 3 && s.pipeline == 1; }
+
 Sharding shardingOf(const Strategy& s, bool moe) {
   Sharding sh;
   const double stageRanks = d(s.tensor * s.context * s.data);
@@ -298,7 +302,9 @@ StageMemory Estimator::State::memoryOfRank(const Strategy& s, const SettingCost&
     out.bytes[at(MemoryClass::Logits)] = logitsBytes(soft, tokens, c.paddedVocabulary / d(s.tensor), element);
   }
   // ZeRO-3 holds two gathered layers at a time: the one that runs and the one prefetched
-  if (s.zeroStage >= 3) working += 2 * layerParameters * element;
+  if (s.zeroStage >= 3) {
+    working += gathersEachMicroBatch(s) ? 2 * layerParameters * element : (held.dense + held.expert) * element;
+  }
   out.bytes[at(MemoryClass::WorkingSet)] = working;
   double buffers = 0;
   if (s.tensor > 1) buffers += element * tokens * hidden;  // gathered or reduced activation
@@ -378,7 +384,7 @@ void Estimator::State::dataParallel(const Strategy& s, const SettingCost& c, con
     // interleaved chunks finish in turn, so that all but the last one's gradients have later chunks to hide under
     const double v = d(s.virtualStages);
     const double windows = v > 1 ? 1 / v + d(s.pipeline) * (v - 1) / v : 1;
-    if (s.zeroStage == 3) {
+    if (gathersEachMicroBatch(s)) {
       // every micro-batch gathers each layer in forward and in backward and reduces its gradients
       const double gather = network.allGather(denseShard, held.dense * weightBytes).total() +
                             (held.expert > 0 ? network.allGather(expertShard, held.expert * weightBytes).total() : 0);
@@ -511,10 +517,13 @@ Estimate Estimator::State::estimate(const Strategy& s) {
   if (s.pipeline > 1) {
     const double element = activationBytes(request.job.precision);
     const double tokens = d(s.microBatchSequences) * d(request.job.sequenceLength) / d(s.context);
-    const double bytes = element * tokens * d(request.model.hidden) / (s.sequenceParallel ? d(s.tensor) : 1);
+    const bool sliced = s.sequenceParallel || request.software.scatterGatherPipeline;
+    const double whole = element * tokens * d(request.model.hidden);
+    const double bytes = whole / (sliced ? d(s.tensor) : 1);
     const double stride =
         s.placement == Placement::PipelineBeforeData ? d(s.tensor * s.context) : d(s.tensor * s.context * s.data);
-    const double send = network.pointToPoint(stride, bytes);
+    double send = network.pointToPoint(stride, bytes);
+    if (sliced && !s.sequenceParallel) send += network.allGather(network.group(1, d(s.tensor)), whole).seconds;
     shape.sendSeconds = 0;
     shape.asyncSend = true;
     const double quiet = pipelineSpan(shape);

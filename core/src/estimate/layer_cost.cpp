@@ -1,6 +1,7 @@
 #include "estimate/layer_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace meshwise {
 
@@ -211,7 +212,8 @@ void LayerCostModel::addExpert(LayerCost& cost, const LayerSetting& setting, con
 }
 
 void LayerCostModel::finish(LayerCost& cost, const LayerSetting& setting, const Products& products) const {
-  const double launch = compute_.launchSeconds();
+  const double launch = compute_.launchSeconds() *
+                        (1 + request_.software.launchSpreadFraction * std::log2(std::max(1.0, setting.shard.tensor)));
   double collectives = 0;
   if (cost.forward.tensor > 0) collectives += setting.shard.sequenceParallel ? 4 : 2;
   if (cost.forward.context > 0) collectives += setting.shard.context;
