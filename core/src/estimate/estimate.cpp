@@ -11,6 +11,7 @@
 
 #include "estimate/estimator.h"
 #include "estimate/layer_cost.h"
+#include "estimate/stage_cut.h"
 #include "meshwise/rules.h"
 #include "meshwise/schedule.h"
 
@@ -28,9 +29,6 @@ double d(std::int64_t value) { return static_cast<double>(value); }
 
 std::size_t at(TimeTerm term) { return static_cast<std::size_t>(term); }
 std::size_t at(MemoryClass c) { return static_cast<std::size_t>(c); }
-
-constexpr int kKinds = 4;  // dense or MoE, global or local attention
-int kindIndex(bool moe, bool local) { return (moe ? 2 : 0) + (local ? 1 : 0); }
 
 // Everything of a strategy that a layer's cost depends on, as a hashable key.
 struct SettingKey {
@@ -51,22 +49,62 @@ struct SettingHash {
 
 // Costs that all strategies with one key share.
 struct SettingCost {
-  std::array<LayerCost, kKinds> layer;  // under the recomputation policy
-  std::array<LayerCost, kKinds> plain;  // without recomputation, for strategies that recompute the first k layers only
+  std::array<LayerCost, kLayerKinds> layer;  // under the recomputation policy
+  std::array<LayerCost, kLayerKinds> plain;  // without recomputation: strategies that recompute the first k layers
   LayerCost embedding, head, mtp;
   double paddedVocabulary = 0;
-};
-
-// Layers of one chunk by kind, and what else it carries.
-struct Chunk {
-  std::array<double, kKinds> layers{};
-  std::array<double, kKinds> recomputed{};  // of these, under the policy; the rest is plain
-  bool first = false, last = false;
+  double tableParameters = 0;  // of this rank's part of the token table
 };
 
 struct ParameterBytes {
   double dense = 0, expert = 0;  // parameters on this rank
 };
+
+// What one chunk, or all chunks of a rank, need for one micro-batch.
+struct ChunkCost {
+  ChunkTimes times;
+  ParameterBytes held;
+  double saved = 0;            // bytes that stay until backward
+  double working = 0;          // widest transient of a layer
+  double layerParameters = 0;  // of the largest layer
+  double dispatch = 0;         // routed tokens of the widest exchange
+  double layers = 0;
+  bool first = false, last = false;
+
+  double busy() const { return times.forward + times.backwardInput + times.backwardWeight; }
+};
+
+// What strategies share that differ only in ZeRO stage, shard group and placement.
+struct Work {
+  bool valid = false;
+  Strategy strategy;
+  const SettingCost* cost = nullptr;
+  const StageCut* cut = nullptr;
+  double microBatches = 0;
+  std::vector<ChunkCost> chunks;  // by StageCut::chunks
+  std::vector<ChunkCost> stages;  // by StageCut::classes, all chunks of one rank together
+  std::size_t slowest = 0;        // stage class with the most work
+  double leastSpan = 0;           // the pipeline's span is never below
+
+  // Known once a strategy of this work is estimated: what the memory and time bounds do not need.
+  bool timed = false;
+  std::array<double, kTimeTermCount> time{};  // terms of the slowest stage
+  double quietSpan = 0;                       // span without sends
+  // Span with sends of the given time; one for each placement.
+  struct Sent {
+    double sendSeconds = -1, span = 0;
+  };
+  std::array<Sent, 2> sent{};
+};
+
+bool sharesWork(const Strategy& a, const Strategy& b) {
+  return a.microBatchSequences == b.microBatchSequences && a.tensor == b.tensor && a.pipeline == b.pipeline &&
+         a.data == b.data && a.context == b.context && a.expert == b.expert && a.expertTensor == b.expertTensor &&
+         a.virtualStages == b.virtualStages && a.sequenceParallel == b.sequenceParallel && a.recompute == b.recompute &&
+         a.recomputeModules == b.recomputeModules && a.recomputeLayers == b.recomputeLayers &&
+         a.schedule == b.schedule && a.contextKind == b.contextKind && a.firstStageLayers == b.firstStageLayers &&
+         a.lastStageLayers == b.lastStageLayers && a.offloadActivations == b.offloadActivations;
+}
 
 }  // namespace
 
@@ -75,55 +113,36 @@ struct Estimator::State {
   ComputeModel compute;
   Network network;
   LayerCostModel layers;
-  std::array<bool, kKinds> present{};
-  // prefix[kind][l]: layers of that kind among the first l
-  std::array<std::vector<std::int64_t>, kKinds> prefix;
+  StageCuts cuts;
+  double flopsPerStep;
+  double jitterShare = 0;  // slow-down by stragglers, of the step
+  // Costs by setting. The memo is emptied when it is full, so that no search outgrows its memory.
+  static constexpr std::size_t kMemoEntries = 4096;
   std::unordered_map<SettingKey, SettingCost, SettingHash> memo;
   PipelineShape shape;
-  std::vector<Chunk> chunks;
-  // Ideal FLOP of one sequence through one layer of each kind (forward), for the lower bound.
-  std::array<double, kKinds> layerLowFlops{}, layerFlops{}, layerAttentionFlops{};
-  double headFlops = 0;
+  Work work;
 
   explicit State(const Request& r)
       : request(r),
         compute(request.cluster.accelerator, request.software, request.job.precision,
                 usesFp32Gradients(request.job, request.software)),
         network(request.cluster),
-        layers(request, compute, network) {
-    const Model& model = request.model;
-    for (auto& p : prefix) p.assign(static_cast<std::size_t>(model.layers) + 1, 0);
-    for (std::int64_t l = 0; l < model.layers; ++l) {
-      const int kind = kindIndex(model.isMoeLayer(l), isLocalLayer(model, l));
-      present[static_cast<std::size_t>(kind)] = true;
-      for (std::size_t k = 0; k < kKinds; ++k) {
-        prefix[k][static_cast<std::size_t>(l) + 1] =
-            prefix[k][static_cast<std::size_t>(l)] + (static_cast<int>(k) == kind ? 1 : 0);
-      }
-    }
-    Shard whole;
-    for (std::size_t k = 0; k < kKinds; ++k) {
-      if (!present[k]) continue;
-      for (const Operator& op :
-           layerOperators(model, request.job, request.software, whole, {(k & 2) != 0, (k & 1) != 0})) {
-        if (op.kind == OperatorKind::Matrix) {
-          (op.lowPrecision ? layerLowFlops[k] : layerFlops[k]) += 2 * op.count * op.m * op.n * op.k;
-        } else if (op.kind == OperatorKind::Attention) {
-          layerAttentionFlops[k] += 2 * op.batchHeads * op.queries * op.visibleKeys * (op.queryKeyDim + op.valueDim);
-        }
-      }
-    }
-    headFlops = 2 * d(request.job.sequenceLength) * d(model.vocab) * d(model.hidden);
+        layers(request, compute, network),
+        cuts(request.model),
+        flopsPerStep(modelFlopsPerStep(request)) {
+    const double nodes = d(request.cluster.devices) / d(std::max<std::int64_t>(1, request.cluster.devicesPerNode));
+    jitterShare = request.cluster.accelerator.efficiency.jitterFraction * std::log2(std::max(1.0, nodes));
   }
 
   const SettingCost& cost(const Strategy& s);
-  void cut(const Strategy& s, std::int64_t rank, std::int64_t chunkIndex, Chunk* out) const;
-  ChunkTimes times(const SettingCost& c, const Chunk& chunk) const;
-  ParameterBytes parameters(const SettingCost& c, const Chunk& chunk) const;
-  StageMemory memoryOfRank(const Strategy& s, const SettingCost& c, std::int64_t rank);
-  MemoryEstimate memory(const Strategy& s, const SettingCost& c);
-  void dataParallel(const Strategy& s, const SettingCost& c, const std::vector<Chunk>& all, Estimate* e,
-                    double* step) const;
+  ChunkCost chunkCost(const SettingCost& c, const Chunk& chunk) const;
+  void prepare(const Strategy& s);
+  double leastSpan(const Strategy& s) const;
+  void timeWork(const Strategy& s);
+  double spanWithSends(double sendSeconds);
+  StageMemory memoryOfRank(const Strategy& s, const ChunkCost& stage, std::int64_t rank) const;
+  MemoryEstimate memory(const Strategy& s) const;
+  void dataParallel(const Strategy& s, Estimate* e, double* step) const;
   Estimate estimate(const Strategy& s);
 };
 
@@ -136,6 +155,7 @@ const SettingCost& Estimator::State::cost(const Strategy& s) {
               (s.recomputeLayers > 0 ? 512 : 0);
   const auto found = memo.find(key);
   if (found != memo.end()) return found->second;
+  if (memo.size() >= kMemoEntries) memo.clear();
   SettingCost c;
   LayerSetting setting;
   setting.shard = {d(s.tensor),
@@ -150,8 +170,9 @@ const SettingCost& Estimator::State::cost(const Strategy& s) {
   LayerSetting plain = setting;
   plain.recompute = Recompute::None;
   c.paddedVocabulary = d(paddedVocabulary(request, s));
-  for (std::size_t k = 0; k < kKinds; ++k) {
-    if (!present[k]) continue;
+  c.tableParameters = c.paddedVocabulary * d(request.model.hidden) / d(s.tensor);
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+    if (!cuts.present(k)) continue;
     const LayerKind kind{(k & 2) != 0, (k & 1) != 0};
     c.layer[k] = layers.layer(setting, kind);
     if (s.recomputeLayers > 0) c.plain[k] = layers.layer(plain, kind);
@@ -162,30 +183,12 @@ const SettingCost& Estimator::State::cost(const Strategy& s) {
   return memo.emplace(key, c).first->second;
 }
 
-void Estimator::State::cut(const Strategy& s, std::int64_t rank, std::int64_t chunkIndex, Chunk* out) const {
-  const std::int64_t stage = globalStage(s.schedule, s.pipeline, rank, chunkIndex);
-  const std::int64_t begin = firstLayerOfChunk(request.model.layers, s, rank, chunkIndex);
-  const std::int64_t count = layersOfChunk(request.model.layers, s, rank, chunkIndex);
-  out->first = stage == 0;
-  out->last = stage == s.pipeline * s.virtualStages - 1;
-  const std::int64_t policy = s.recomputeLayers > 0 ? std::min(count, s.recomputeLayers) : count;
-  for (std::size_t k = 0; k < kKinds; ++k) {
-    if (!present[k]) {
-      out->layers[k] = out->recomputed[k] = 0;
-      continue;
-    }
-    const auto& p = prefix[k];
-    out->layers[k] = d(p[static_cast<std::size_t>(begin + count)] - p[static_cast<std::size_t>(begin)]);
-    out->recomputed[k] = d(p[static_cast<std::size_t>(begin + policy)] - p[static_cast<std::size_t>(begin)]);
-  }
-}
-
 namespace {
 
 // Calls use(factor, cost) for everything that a chunk runs for one micro-batch.
 template <class Use>
 void forEachPart(const Request& request, const SettingCost& c, const Chunk& chunk, Use use) {
-  for (std::size_t k = 0; k < kKinds; ++k) {
+  for (std::size_t k = 0; k < kLayerKinds; ++k) {
     if (chunk.recomputed[k] > 0) use(chunk.recomputed[k], c.layer[k]);
     if (chunk.layers[k] > chunk.recomputed[k]) use(chunk.layers[k] - chunk.recomputed[k], c.plain[k]);
   }
@@ -195,8 +198,8 @@ void forEachPart(const Request& request, const SettingCost& c, const Chunk& chun
     if (request.model.mtpLayers > 0) {
       const double depth = d(request.model.mtpLayers);
       // a module has a layer like the model's last one, its projection, and the shared head once more
-      const std::size_t kind = static_cast<std::size_t>(kindIndex(
-          request.model.isMoeLayer(request.model.layers - 1), isLocalLayer(request.model, request.model.layers - 1)));
+      const std::size_t kind = layerKindIndex(request.model.isMoeLayer(request.model.layers - 1),
+                                              isLocalLayer(request.model, request.model.layers - 1));
       use(depth, c.layer[kind]);
       use(depth, c.mtp);
       use(depth, c.head);
@@ -206,30 +209,100 @@ void forEachPart(const Request& request, const SettingCost& c, const Chunk& chun
 
 }  // namespace
 
-ChunkTimes Estimator::State::times(const SettingCost& c, const Chunk& chunk) const {
-  ChunkTimes t;
-  forEachPart(request, c, chunk, [&](double factor, const LayerCost& cost) {
-    t.forward += factor * cost.forward.total();
-    t.backwardInput += factor * (cost.backwardInput.total() + cost.recompute.total());
-    t.backwardWeight += factor * cost.backwardWeight.total();
-  });
-  return t;
-}
-
-ParameterBytes Estimator::State::parameters(const SettingCost& c, const Chunk& chunk) const {
-  ParameterBytes p;
+ChunkCost Estimator::State::chunkCost(const SettingCost& c, const Chunk& chunk) const {
+  ChunkCost sum;
+  sum.first = chunk.first;
+  sum.last = chunk.last;
   bool headSeen = false;
   forEachPart(request, c, chunk, [&](double factor, const LayerCost& cost) {
+    sum.times.forward += factor * cost.forward.total();
+    sum.times.backwardInput += factor * (cost.backwardInput.total() + cost.recompute.total());
+    sum.times.backwardWeight += factor * cost.backwardWeight.total();
+    sum.saved += factor * cost.activations.saved;
     if (&cost == &c.head) {
-      if (headSeen) return;  // the MTP modules share the head
+      if (!headSeen) sum.held.dense += cost.denseParameters;  // the MTP modules share the head
       headSeen = true;
-      p.dense += cost.denseParameters;
       return;
     }
-    p.dense += factor * cost.denseParameters;
-    p.expert += factor * cost.expertParameters;
+    sum.held.dense += factor * cost.denseParameters;
+    sum.held.expert += factor * cost.expertParameters;
+    if (&cost != &c.embedding) {
+      sum.working = std::max(sum.working, cost.activations.working);
+      sum.layerParameters = std::max(sum.layerParameters, cost.denseParameters + cost.expertParameters);
+      sum.dispatch = std::max(sum.dispatch, cost.dispatchBytes);
+    }
   });
-  return p;
+  for (const double n : chunk.layers) sum.layers += n;
+  return sum;
+}
+
+namespace {
+
+void add(const ChunkCost& chunk, ChunkCost* sum) {
+  sum->times.forward += chunk.times.forward;
+  sum->times.backwardInput += chunk.times.backwardInput;
+  sum->times.backwardWeight += chunk.times.backwardWeight;
+  sum->held.dense += chunk.held.dense;
+  sum->held.expert += chunk.held.expert;
+  sum->saved += chunk.saved;
+  sum->working = std::max(sum->working, chunk.working);
+  sum->layerParameters = std::max(sum->layerParameters, chunk.layerParameters);
+  sum->dispatch = std::max(sum->dispatch, chunk.dispatch);
+  sum->layers += chunk.layers;
+  sum->first = sum->first || chunk.first;
+  sum->last = sum->last || chunk.last;
+}
+
+}  // namespace
+
+// Makes `work` that of the strategy. Strategies that come one after the other often share it.
+void Estimator::State::prepare(const Strategy& s) {
+  if (work.valid && sharesWork(work.strategy, s)) return;
+  work.valid = false;
+  work.strategy = s;
+  work.cost = &cost(s);
+  work.cut = &cuts.of(s);
+  work.microBatches = d(microBatchesPerReplica(request, s));
+  work.chunks.clear();
+  for (const Chunk& chunk : work.cut->chunks) work.chunks.push_back(chunkCost(*work.cost, chunk));
+  work.stages.clear();
+  work.slowest = 0;
+  for (const StageClass& stage : work.cut->classes) {
+    ChunkCost sum;
+    for (std::int64_t j = 0; j < s.virtualStages; ++j) {
+      add(work.chunks[work.cut->kindOf[static_cast<std::size_t>(stage.begin * s.virtualStages + j)]], &sum);
+    }
+    // the last stage has a copy of a tied table, unless a V-shaped schedule brings it back to the rank of the first
+    if (request.model.tiedEmbeddings && sum.last && !sum.first) sum.held.dense += work.cost->tableParameters;
+    work.stages.push_back(sum);
+    if (sum.busy() > work.stages[work.slowest].busy()) work.slowest = work.stages.size() - 1;
+  }
+  work.leastSpan = leastSpan(s);
+  work.timed = false;
+  work.valid = true;
+}
+
+// Seconds that the pipeline takes at least: some rank does all its work; before its first forward the first chunk's
+// forward has passed all ranks above it, and after its last backward the last micro-batch's first-chunk backward passes
+// them again. The zero-bubble schedules end with weight gradients, which nothing has to wait for.
+double Estimator::State::leastSpan(const Strategy& s) const {
+  const bool endsWithBackward = s.schedule == Schedule::OneForwardOneBackward || s.schedule == Schedule::GPipe ||
+                                s.schedule == Schedule::Interleaved;
+  double least = 0;
+  double above = 0;
+  for (std::size_t i = 0; i < work.stages.size(); ++i) {
+    const StageClass& stage = work.cut->classes[i];
+    if (endsWithBackward) {
+      const double entry =
+          work.chunks[work.cut->kindOf[static_cast<std::size_t>(stage.begin * s.virtualStages)]].busy();
+      least =
+          std::max(least, above + d(stage.end - stage.begin - 1) * entry + work.microBatches * work.stages[i].busy());
+      above += d(stage.end - stage.begin) * entry;
+    } else {
+      least = std::max(least, work.microBatches * work.stages[i].busy());
+    }
+  }
+  return least;
 }
 
 namespace {
@@ -256,61 +329,45 @@ Sharding shardingOf(const Strategy& s, bool moe) {
 
 }  // namespace
 
-StageMemory Estimator::State::memoryOfRank(const Strategy& s, const SettingCost& c, std::int64_t rank) {
+StageMemory Estimator::State::memoryOfRank(const Strategy& s, const ChunkCost& stage, std::int64_t rank) const {
   StageMemory out;
   const Job& job = request.job;
   const Software& soft = request.software;
-  ParameterBytes held;
-  double saved = 0, working = 0, layerParameters = 0, dispatch = 0;
-  bool last = false;
-  Chunk chunk;
-  for (std::int64_t j = 0; j < s.virtualStages; ++j) {
-    cut(s, rank, j, &chunk);
-    const bool tiedCopy = request.model.tiedEmbeddings && chunk.last && !(s.pipeline == 1);
-    const ParameterBytes p = parameters(c, chunk);
-    held.dense += p.dense + (tiedCopy ? c.paddedVocabulary * d(request.model.hidden) / d(s.tensor) : 0);
-    held.expert += p.expert;
-    last = last || chunk.last;
-    forEachPart(request, c, chunk, [&](double factor, const LayerCost& cost) {
-      saved += factor * cost.activations.saved;
-      if (&cost != &c.head && &cost != &c.embedding) {
-        working = std::max(working, cost.activations.working);
-        layerParameters = std::max(layerParameters, cost.denseParameters + cost.expertParameters);
-        dispatch = std::max(dispatch, cost.dispatchBytes);
-      }
-    });
-  }
+  const SettingCost& c = *work.cost;
+  const ParameterBytes& held = stage.held;
+  double working = stage.working;
   const Sharding sh = shardingOf(s, request.model.isMoe());
   const StateBytes dense = stateBytesPerParameter(job, soft, s.zeroStage, sh.denseShards);
   const StateBytes expert = stateBytesPerParameter(job, soft, s.zeroStage, sh.expertShards);
   out.bytes[at(MemoryClass::Weights)] = held.dense * dense.weights + held.expert * expert.weights;
   out.bytes[at(MemoryClass::Gradients)] = held.dense * dense.gradients + held.expert * expert.gradients;
   out.bytes[at(MemoryClass::OptimizerStates)] = held.dense * dense.optimizer + held.expert * expert.optimizer;
-  const double microBatches = d(std::max<std::int64_t>(1, microBatchesPerReplica(request, s)));
-  const double inFlight = s.pipeline == 1 ? 1
-                                          : inFlightChunks(s.schedule, s.pipeline, rank, s.virtualStages,
-                                                           static_cast<std::int64_t>(microBatches)) /
-                                                d(s.virtualStages);
-  out.bytes[at(MemoryClass::Activations)] =
-      s.offloadActivations
-          ? saved * std::min(inFlight, 2.0 / d(std::max<std::int64_t>(1, layersOfStage(request.model.layers, s, rank))))
-          : saved * inFlight;
+  const std::int64_t microBatches = std::max<std::int64_t>(1, static_cast<std::int64_t>(work.microBatches));
+  const double inFlight =
+      s.pipeline == 1
+          ? 1
+          : inFlightChunks(s.schedule, s.pipeline, rank, s.virtualStages, microBatches) / d(s.virtualStages);
+  out.bytes[at(MemoryClass::Activations)] = s.offloadActivations
+                                                ? stage.saved * std::min(inFlight, 2.0 / std::max(1.0, stage.layers))
+                                                : stage.saved * inFlight;
   const double element = activationBytes(job.precision);
   const double tokens = d(s.microBatchSequences) * d(job.sequenceLength) / d(s.context);
   const double hidden = d(request.model.hidden);
-  if (last) {
+  if (stage.last) {
     out.bytes[at(MemoryClass::Logits)] = logitsBytes(soft, tokens, c.paddedVocabulary / d(s.tensor), element);
   }
   // ZeRO-3 holds two gathered layers at a time: the one that runs and the one prefetched
   if (s.zeroStage >= 3) {
-    working += gathersEachMicroBatch(s) ? 2 * layerParameters * element : (held.dense + held.expert) * element;
+    working += gathersEachMicroBatch(s) ? 2 * stage.layerParameters * element
+                                        : (stage.held.dense + stage.held.expert) * element;
   }
   out.bytes[at(MemoryClass::WorkingSet)] = working;
   double buffers = 0;
   if (s.tensor > 1) buffers += element * tokens * hidden;  // gathered or reduced activation
   if (s.pipeline > 1) buffers += 2 * element * tokens * hidden / (s.sequenceParallel ? d(s.tensor) : 1);
-  if (s.zeroStage == 2 || s.zeroStage == 3) buffers += 2 * layerParameters * (usesFp32Gradients(job, soft) ? 4 : 2);
-  buffers += 2 * dispatch;
+  if (s.zeroStage == 2 || s.zeroStage == 3)
+    buffers += 2 * stage.layerParameters * (usesFp32Gradients(job, soft) ? 4 : 2);
+  buffers += 2 * stage.dispatch;
   out.bytes[at(MemoryClass::CommunicationBuffers)] = buffers;
   double allocated = 0;
   for (std::size_t i = 0; i < kMemoryClassCount; ++i) allocated += out.bytes[i];
@@ -318,16 +375,20 @@ StageMemory Estimator::State::memoryOfRank(const Strategy& s, const SettingCost&
   return out;
 }
 
-MemoryEstimate Estimator::State::memory(const Strategy& s, const SettingCost& c) {
+// Of ranks with the same chunks the first or the last has the most micro-batches in flight, whatever the schedule.
+MemoryEstimate Estimator::State::memory(const Strategy& s) const {
   MemoryEstimate m;
   m.capacityBytes = request.cluster.accelerator.memoryBytes * request.limits.memoryFraction;
-  for (std::int64_t rank = 0; rank < s.pipeline; ++rank) {
-    const StageMemory stage = memoryOfRank(s, c, rank);
-    const double total = stage.total();
-    if (rank == 0 || total > m.peakBytes) {
-      m.peakBytes = total;
-      m.peakStage = rank;
-      m.classes = stage.bytes;
+  for (std::size_t i = 0; i < work.stages.size(); ++i) {
+    const StageClass& ranks = work.cut->classes[i];
+    for (std::int64_t rank = ranks.begin; rank < ranks.end; rank += std::max<std::int64_t>(1, ranks.end - 1 - rank)) {
+      const StageMemory stage = memoryOfRank(s, work.stages[i], rank);
+      const double total = stage.total();
+      if (rank == 0 || total > m.peakBytes) {
+        m.peakBytes = total;
+        m.peakStage = rank;
+        m.classes = stage.bytes;
+      }
     }
   }
   m.allocatedBytes = m.peakBytes - m.classes[at(MemoryClass::Reserve)];
@@ -336,8 +397,7 @@ MemoryEstimate Estimator::State::memory(const Strategy& s, const SettingCost& c)
 
 // Gradient reduction, parameter gathering and the optimizer step of the slowest rank; adds to the terms and returns the
 // seconds that the step grows by.
-void Estimator::State::dataParallel(const Strategy& s, const SettingCost& c, const std::vector<Chunk>& all, Estimate* e,
-                                    double* step) const {
+void Estimator::State::dataParallel(const Strategy& s, Estimate* e, double* step) const {
   const Software& soft = request.software;
   const Efficiency& efficiency = request.cluster.accelerator.efficiency;
   const bool moe = request.model.isMoe();
@@ -345,7 +405,7 @@ void Estimator::State::dataParallel(const Strategy& s, const SettingCost& c, con
   const double gradientBytes = usesFp32Gradients(request.job, soft) ? 4 : 2;
   const double weightBytes = activationBytes(request.job.precision);
   const double keep = 1 - efficiency.overlapContention;
-  const double m = d(microBatchesPerReplica(request, s));
+  const double m = work.microBatches;
   const auto groupOf = [&](double inner, double members) {
     if (s.placement == Placement::DataBeforePipeline || s.pipeline == 1) return network.group(inner, members);
     // context ranks stay inside; data ranks sit past the pipeline
@@ -358,21 +418,11 @@ void Estimator::State::dataParallel(const Strategy& s, const SettingCost& c, con
 
   double worst = -1;
   double worstComm = 0, worstReduction = 0, worstHidden = 0, worstOptimizer = 0;
-  for (std::int64_t rank = 0; rank < s.pipeline; ++rank) {
-    ParameterBytes held;
-    double forward = 0, backward = 0, count = 0;
-    for (std::int64_t j = 0; j < s.virtualStages; ++j) {
-      const Chunk& chunk = all[static_cast<std::size_t>(rank * s.virtualStages + j)];
-      const ParameterBytes p = parameters(c, chunk);
-      held.dense += p.dense;
-      held.expert += p.expert;
-      if (request.model.tiedEmbeddings && chunk.last && s.pipeline > 1)
-        held.dense += c.paddedVocabulary * d(request.model.hidden) / d(s.tensor);
-      for (const double n : chunk.layers) count += n;
-      const ChunkTimes& t = shape.chunks[static_cast<std::size_t>(rank * s.virtualStages + j)];
-      forward += t.forward;
-      backward += t.backwardInput + t.backwardWeight;
-    }
+  for (const ChunkCost& stage : work.stages) {
+    const ParameterBytes& held = stage.held;
+    const double forward = stage.times.forward;
+    const double backward = stage.times.backwardInput + stage.times.backwardWeight;
+    const double count = stage.layers;
     double comm = 0, reduction = 0, hidden = 0;
     const auto put = [&](const CollectiveCost& cost, double factor) {
       comm += factor * cost.seconds;
@@ -429,15 +479,13 @@ void Estimator::State::dataParallel(const Strategy& s, const SettingCost& c, con
         if (soft.overlapParameterGather) hidden += keep * std::min(gather, forward * edge * windows);
       }
     }
-    if (request.model.tiedEmbeddings && s.pipeline > 1 && (rank == 0 || rank == s.pipeline - 1)) {
+    if (request.model.tiedEmbeddings && stage.first != stage.last) {
       // both copies of the table must see the sum of their gradients
       const Group ends{2, 1, 2, false};
       const Group near{2, 2, 1, false};
       const double distance = d(s.tensor * s.context * s.data) * d(s.pipeline - 1);
       const bool apart = distance >= d(request.cluster.domainDevices());
-      put(network.allReduce(apart ? ends : near,
-                            c.paddedVocabulary * d(request.model.hidden) / d(s.tensor) * gradientBytes),
-          1);
+      put(network.allReduce(apart ? ends : near, work.cost->tableParameters * gradientBytes), 1);
     }
     // Adam: read gradient, master and two moments, write master and moments and the 16-bit weight; the norm reads the
     // gradients once more
@@ -463,57 +511,64 @@ void Estimator::State::dataParallel(const Strategy& s, const SettingCost& c, con
   *step += worst;
 }
 
-Estimate Estimator::State::estimate(const Strategy& s) {
-  Estimate e;
-  const SettingCost& c = cost(s);
-  const Efficiency& efficiency = request.cluster.accelerator.efficiency;
+// Terms of the slowest rank, and the pipeline's span without sends.
+void Estimator::State::timeWork(const Strategy& s) {
   const std::int64_t v = s.virtualStages;
-  const std::size_t n = static_cast<std::size_t>(s.pipeline * v);
-  const double m = d(microBatchesPerReplica(request, s));
+  const double m = work.microBatches;
+  Phase phases, again;
+  const std::int64_t slowest = work.cut->classes[work.slowest].begin;
+  for (std::int64_t j = 0; j < v; ++j) {
+    const std::uint32_t kind = work.cut->kindOf[static_cast<std::size_t>(slowest * v + j)];
+    forEachPart(request, *work.cost, work.cut->chunks[kind], [&](double factor, const LayerCost& cost) {
+      phases += factor * cost.forward;
+      phases += factor * cost.backwardInput;
+      phases += factor * cost.backwardWeight;
+      again += factor * cost.recompute;
+    });
+  }
+  work.time.fill(0);
+  work.time[at(TimeTerm::Compute)] = m * phases.compute;
+  work.time[at(TimeTerm::Recompute)] = m * again.compute;
+  work.time[at(TimeTerm::TensorCommunication)] = m * (phases.tensor + again.tensor);
+  work.time[at(TimeTerm::TensorReduction)] = m * (phases.tensorReduction + again.tensorReduction);
+  work.time[at(TimeTerm::ContextCommunication)] = m * (phases.context + again.context);
+  work.time[at(TimeTerm::ExpertCommunication)] = m * (phases.expert + again.expert);
+  work.time[at(TimeTerm::Overlapped)] = -m * (phases.hidden + again.hidden);
+  work.time[at(TimeTerm::Host)] = m * (phases.host + again.host);
 
   shape.schedule = s.schedule;
   shape.ranks = s.pipeline;
   shape.virtualStages = v;
   shape.microBatches = static_cast<std::int64_t>(m);
-  shape.chunks.resize(n);
-  chunks.resize(n);
-  std::int64_t slowest = 0;
-  double slowestBusy = -1;
-  for (std::int64_t rank = 0; rank < s.pipeline; ++rank) {
-    double busy = 0;
-    for (std::int64_t j = 0; j < v; ++j) {
-      const std::size_t i = static_cast<std::size_t>(rank * v + j);
-      cut(s, rank, j, &chunks[i]);
-      shape.chunks[i] = times(c, chunks[i]);
-      busy += shape.chunks[i].forward + shape.chunks[i].backwardInput + shape.chunks[i].backwardWeight;
-    }
-    if (busy > slowestBusy) {
-      slowestBusy = busy;
-      slowest = rank;
-    }
-  }
+  shape.chunks.clear();
+  for (const std::uint32_t kind : work.cut->kindOf) shape.chunks.push_back(work.chunks[kind].times);
+  shape.sendSeconds = 0;
+  shape.asyncSend = true;
+  work.quietSpan = s.pipeline > 1 ? pipelineSpan(shape) : work.leastSpan;
+  work.sent = {};
+  work.timed = true;
+}
 
-  // terms of the slowest rank
-  Phase phases, again;
-  for (std::int64_t j = 0; j < v; ++j) {
-    forEachPart(request, c, chunks[static_cast<std::size_t>(slowest * v + j)],
-                [&](double factor, const LayerCost& cost) {
-                  phases += factor * cost.forward;
-                  phases += factor * cost.backwardInput;
-                  phases += factor * cost.backwardWeight;
-                  again += factor * cost.recompute;
-                });
+double Estimator::State::spanWithSends(double sendSeconds) {
+  for (const Work::Sent& known : work.sent) {
+    if (known.sendSeconds == sendSeconds) return known.span;
   }
-  e.time[at(TimeTerm::Compute)] = m * phases.compute;
-  e.time[at(TimeTerm::Recompute)] = m * again.compute;
-  e.time[at(TimeTerm::TensorCommunication)] = m * (phases.tensor + again.tensor);
-  e.time[at(TimeTerm::TensorReduction)] = m * (phases.tensorReduction + again.tensorReduction);
-  e.time[at(TimeTerm::ContextCommunication)] = m * (phases.context + again.context);
-  e.time[at(TimeTerm::ExpertCommunication)] = m * (phases.expert + again.expert);
-  e.time[at(TimeTerm::Overlapped)] = -m * (phases.hidden + again.hidden);
-  e.time[at(TimeTerm::Host)] = m * (phases.host + again.host);
+  shape.sendSeconds = sendSeconds;
+  shape.asyncSend = request.software.overlapPipeline;
+  work.sent[1] = work.sent[0];
+  work.sent[0] = {sendSeconds, pipelineSpan(shape)};
+  return work.sent[0].span;
+}
 
-  double span = m * slowestBusy;
+Estimate Estimator::State::estimate(const Strategy& s) {
+  prepare(s);
+  if (!work.timed) timeWork(s);
+  Estimate e;
+  e.time = work.time;
+  const Efficiency& efficiency = request.cluster.accelerator.efficiency;
+  const double busy = work.microBatches * work.stages[work.slowest].busy();
+
+  double span = busy;
   if (s.pipeline > 1) {
     const double element = activationBytes(request.job.precision);
     const double tokens = d(s.microBatchSequences) * d(request.job.sequenceLength) / d(s.context);
@@ -524,23 +579,16 @@ Estimate Estimator::State::estimate(const Strategy& s) {
         s.placement == Placement::PipelineBeforeData ? d(s.tensor * s.context) : d(s.tensor * s.context * s.data);
     double send = network.pointToPoint(stride, bytes);
     if (sliced && !s.sequenceParallel) send += network.allGather(network.group(1, d(s.tensor)), whole).seconds;
-    shape.sendSeconds = 0;
-    shape.asyncSend = true;
-    const double quiet = pipelineSpan(shape);
     // Every boundary is crossed twice per micro-batch. Asynchronous sends cost the fill and drain only.
-    shape.sendSeconds = send;
-    shape.asyncSend = request.software.overlapPipeline;
-    const double withSends = pipelineSpan(shape);
-    e.time[at(TimeTerm::PipelineCommunication)] = std::max(0.0, withSends - quiet);
-    span = std::max(quiet, span);
-    e.time[at(TimeTerm::Bubble)] = span - m * slowestBusy;
+    e.time[at(TimeTerm::PipelineCommunication)] = std::max(0.0, spanWithSends(send) - work.quietSpan);
+    span = std::max(work.quietSpan, work.leastSpan);
+    e.time[at(TimeTerm::Bubble)] = span - busy;
     span += e.time[at(TimeTerm::PipelineCommunication)];
   }
   double step = span;
-  dataParallel(s, c, chunks, &e, &step);
+  dataParallel(s, &e, &step);
 
-  const double nodes = d(request.cluster.devices) / d(std::max<std::int64_t>(1, request.cluster.devicesPerNode));
-  const double jitter = efficiency.jitterFraction * std::log2(std::max(1.0, nodes)) * step;
+  const double jitter = jitterShare * step;
   e.time[at(TimeTerm::Host)] += jitter + efficiency.stepSeconds;
   // The step is the sum of its terms, in one fixed order: what is shown adds up to the last bit that matters.
   e.stepSeconds = 0;
@@ -548,10 +596,9 @@ Estimate Estimator::State::estimate(const Strategy& s) {
 
   const double tokens = d(request.job.globalBatchSequences) * d(request.job.sequenceLength);
   e.tokensPerSecondPerDevice = tokens / e.stepSeconds / d(request.cluster.devices);
-  e.modelFlopsUtilization =
-      modelFlopsPerStep(request) /
-      (e.stepSeconds * d(request.cluster.devices) * referencePeak(request.cluster.accelerator, request.job.precision));
-  e.memory = memory(s, c);
+  e.modelFlopsUtilization = flopsPerStep / (e.stepSeconds * d(request.cluster.devices) *
+                                            referencePeak(request.cluster.accelerator, request.job.precision));
+  e.memory = memory(s);
   e.fits = e.memory.peakBytes <= e.memory.capacityBytes;
   return e;
 }
@@ -564,30 +611,16 @@ Estimator& Estimator::operator=(Estimator&&) noexcept = default;
 Estimate Estimator::estimate(const Strategy& strategy) { return state_->estimate(strategy); }
 
 double Estimator::stepSecondsLowerBound(const Strategy& s) {
-  const State& st = *state_;
-  const Request& r = st.request;
-  // Forward work of one sequence at the best rates, over all layers; backward is twice the products and 2 (fused: 2.5)
-  // times the attention, so three times the forward is below either.
-  double sequence = 0;
-  for (std::size_t k = 0; k < kKinds; ++k) {
-    if (!st.present[k]) continue;
-    const double layers = d(st.prefix[k].back());
-    sequence += layers * (st.layerLowFlops[k] / st.compute.bestMatrixFlopsPerSecond(true) +
-                          st.layerFlops[k] / st.compute.bestMatrixFlopsPerSecond(false) +
-                          st.layerAttentionFlops[k] / st.compute.bestAttentionFlopsPerSecond());
-  }
-  const double recompute = s.recompute == Recompute::Full && s.recomputeLayers == 0 ? 4.0 : 3.0;
-  const double m = d(microBatchesPerReplica(r, s));
-  // mean busy time of a stage for one micro-batch
-  const double mean = d(s.microBatchSequences) *
-                      (recompute * sequence + 3 * st.headFlops / st.compute.bestMatrixFlopsPerSecond(false)) /
-                      (d(s.tensor) * d(s.context) * d(s.pipeline));
-  double factor = m;
-  if (s.schedule == Schedule::OneForwardOneBackward || s.schedule == Schedule::GPipe) factor += d(s.pipeline) - 1;
-  return mean * factor * (1 - 1e-9);
+  state_->prepare(s);
+  const double host = state_->request.cluster.accelerator.efficiency.stepSeconds;
+  // The estimate adds the same numbers in another order: leave room for the rounding.
+  return (state_->work.leastSpan * (1 + state_->jitterShare) + host) * (1 - 1e-9);
 }
 
-double Estimator::memoryLowerBoundBytes(const Strategy& s) { return state_->memory(s, state_->cost(s)).peakBytes; }
+double Estimator::memoryLowerBoundBytes(const Strategy& s) {
+  state_->prepare(s);
+  return state_->memory(s).peakBytes;
+}
 
 Estimate estimateStrategy(const Request& request, const Strategy& strategy) {
   Estimator estimator(request);
@@ -596,9 +629,14 @@ Estimate estimateStrategy(const Request& request, const Strategy& strategy) {
 
 std::vector<StageMemory> stageMemory(const Request& request, const Strategy& strategy) {
   Estimator::State state(request);
-  const SettingCost& c = state.cost(strategy);
+  state.prepare(strategy);
   std::vector<StageMemory> stages;
-  for (std::int64_t rank = 0; rank < strategy.pipeline; ++rank) stages.push_back(state.memoryOfRank(strategy, c, rank));
+  for (std::size_t i = 0; i < state.work.stages.size(); ++i) {
+    const StageClass& ranks = state.work.cut->classes[i];
+    for (std::int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
+      stages.push_back(state.memoryOfRank(strategy, state.work.stages[i], rank));
+    }
+  }
   return stages;
 }
 

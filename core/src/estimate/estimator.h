@@ -18,9 +18,9 @@ class Estimator {
   // The strategy must pass checkStrategy.
   Estimate estimate(const Strategy& strategy);
 
-  // Never above estimate(strategy).stepSeconds; cheap.
+  // Never above estimate(strategy).stepSeconds; cheap. The same for all ZeRO stages and placements.
   double stepSecondsLowerBound(const Strategy& strategy);
-  // Never above estimate(strategy).memory.peakBytes; cheap.
+  // Never above estimate(strategy).memory.peakBytes; cheap. The same for both placements.
   double memoryLowerBoundBytes(const Strategy& strategy);
 
  private:
