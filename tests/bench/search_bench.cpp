@@ -144,5 +144,3 @@ BENCHMARK_CAPTURE(Estimates, deepseekV3On2048H800, deepseekV3On2048H800)->Unit(b
 
 }  // namespace
 }  // namespace meshwise
-
-BENCHMARK_MAIN();

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
+#include "estimate/bounded_memo.h"
 #include "estimate/estimator.h"
 #include "estimate/layer_cost.h"
 #include "estimate/stage_cut.h"
@@ -115,10 +115,8 @@ struct Estimator::State {
   LayerCostModel layers;
   StageCuts cuts;
   double flopsPerStep;
-  double jitterShare = 0;  // slow-down by stragglers, of the step
-  // Costs by setting. The memo is emptied when it is full, so that no search outgrows its memory.
-  static constexpr std::size_t kMemoEntries = 4096;
-  std::unordered_map<SettingKey, SettingCost, SettingHash> memo;
+  double jitterShare = 0;                                        // slow-down by stragglers, of the step
+  BoundedMemo<SettingKey, SettingCost, SettingHash, 4096> memo;  // some 12 MB when full
   PipelineShape shape;
   Work work;
 
@@ -153,10 +151,9 @@ const SettingCost& Estimator::State::cost(const Strategy& s) {
               (s.contextKind == ContextKind::AllToAll ? 8 : 0) | (m.coreAttention ? 16 : 0) | (m.mlp ? 32 : 0) |
               (m.layerNorm ? 64 : 0) | (m.moeActivation ? 128 : 0) | (m.mlaUpProjection ? 256 : 0) |
               (s.recomputeLayers > 0 ? 512 : 0);
-  const auto found = memo.find(key);
-  if (found != memo.end()) return found->second;
-  if (memo.size() >= kMemoEntries) memo.clear();
-  SettingCost c;
+  const SettingCost* found = memo.find(key);
+  if (found != nullptr) return *found;
+  SettingCost& c = memo.insert(key);
   LayerSetting setting;
   setting.shard = {d(s.tensor),
                    d(s.context),
@@ -180,7 +177,7 @@ const SettingCost& Estimator::State::cost(const Strategy& s) {
   c.embedding = layers.embedding(setting, c.paddedVocabulary);
   c.head = layers.head(setting, c.paddedVocabulary, !request.model.tiedEmbeddings);
   if (request.model.mtpLayers > 0) c.mtp = layers.mtp(setting);
-  return memo.emplace(key, c).first->second;
+  return c;
 }
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 namespace meshwise {
 
@@ -45,12 +47,29 @@ constexpr double kKernelsPerCollective = 2;
 
 }  // namespace
 
+OperatorTime LayerCostModel::timeOf(const Operator& op) const {
+  if (op.kind != OperatorKind::Matrix) return compute_.time(op);
+  std::uint64_t hash = op.lowPrecision ? 1 : 0;
+  for (const double size : {op.count, op.m, op.n, op.k}) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &size, sizeof bits);
+    hash = (hash ^ bits) * 0x9e3779b97f4a7c15ull;
+    hash ^= hash >> 32;
+  }
+  MatrixTime& known = matrixTimes_[hash % kMatrixTimes];
+  if (known.count != op.count || known.m != op.m || known.n != op.n || known.k != op.k ||
+      known.lowPrecision != op.lowPrecision) {
+    known = {op.count, op.m, op.n, op.k, op.lowPrecision, compute_.time(op)};
+  }
+  return known.time;
+}
+
 LayerCost LayerCostModel::price(const OperatorList& list, const LayerSetting& setting, double layerInputBytes,
                                 Products* products) const {
   LayerCost cost;
   int mlpMatrix = 0;
   for (const Operator& op : list) {
-    const OperatorTime t = compute_.time(op);
+    const OperatorTime t = timeOf(op);
     cost.forward.compute += t.forward;
     cost.backwardInput.compute += t.backwardInput;
     cost.backwardWeight.compute += t.backwardWeight;

@@ -1,6 +1,9 @@
 // Cost of one layer (or embedding, head) for one micro-batch on one rank. Private to the core.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "collectives/collectives.h"
 #include "compute/compute.h"
 #include "memory/memory.h"
@@ -40,7 +43,7 @@ struct LayerSetting {
 class LayerCostModel {
  public:
   LayerCostModel(const Request& request, const ComputeModel& compute, const Network& network)
-      : request_(request), compute_(compute), network_(network) {}
+      : request_(request), compute_(compute), network_(network), matrixTimes_(kMatrixTimes) {}
 
   LayerCost layer(const LayerSetting& setting, LayerKind kind) const;
   LayerCost embedding(const LayerSetting& setting, double paddedVocabulary) const;
@@ -49,6 +52,16 @@ class LayerCostModel {
 
  private:
   struct Products;
+  // Times of a matrix product by its shape: the same few shapes come back for many settings (tokens and micro-batch
+  // matter only through their product). A later shape takes the place of an earlier one with the same hash.
+  struct MatrixTime {
+    double count = 0, m = 0, n = 0, k = 0;
+    bool lowPrecision = false;
+    OperatorTime time;
+  };
+  static constexpr std::size_t kMatrixTimes = 1024;
+
+  OperatorTime timeOf(const Operator& op) const;
   LayerCost price(const OperatorList& list, const LayerSetting& setting, double layerInputBytes,
                   Products* products) const;
   void addTensorCollectives(LayerCost& cost, const LayerSetting& setting, const Products& products, bool attention,
@@ -60,6 +73,7 @@ class LayerCostModel {
   const Request& request_;
   const ComputeModel& compute_;
   const Network& network_;
+  mutable std::vector<MatrixTime> matrixTimes_;
 };
 
 }  // namespace meshwise
