@@ -23,6 +23,9 @@ struct Rule {
 // The catalogue, in the order in which firstBrokenRule looks.
 std::span<const Rule> allRules();
 
+// Does the rule hold for the request's launcher?
+bool ruleApplies(const Request& request, const Rule& rule);
+
 // Index into allRules() of the first rule that the strategy breaks; -1 = it breaks none. Never allocates. Agrees with
 // checkStrategy (estimate.h), which words every broken rule.
 int firstBrokenRule(const Request& request, const Strategy& strategy);

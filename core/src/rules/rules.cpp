@@ -37,7 +37,8 @@ bool positive(const Strategy& s) {
 
 constexpr std::string_view kMegatron = "Megatron-LM (d98e8a64, 2026-08): ";
 
-// Order matters: it is the order in which removed strategies are counted. Arithmetic first.
+// Order matters: it is the order in which removed strategies are counted. Arithmetic first, and rules on few choices
+// before rules on many, so that the search can remove large parts at once.
 const Checked kRules[] = {
     {{"strategy.degree", Launcher::None, "/strategy",
       "Every degree is a whole number of at least 1; ZeRO stages are 0 to 3."},
@@ -69,6 +70,62 @@ const Checked kRules[] = {
      [](const Request& r, const Strategy& s) {
        return "The global batch of " + n(r.job.globalBatchSequences) + " sequences does not divide by micro-batch " +
               n(s.microBatchSequences) + " x data " + n(s.data) + ".";
+     }},
+    {{"strategy.headsTensor", Launcher::None, "/strategy/tensor",
+      "Attention heads are split evenly over the tensor ranks."},
+     [](const Request& r, const Strategy& s) { return !divides(s.tensor, r.model.heads); },
+     [](const Request& r, const Strategy& s) {
+       return n(r.model.heads) + " heads do not divide by tensor " + n(s.tensor) + ".";
+     }},
+    {{"strategy.keyValueHeadsTensor", Launcher::None, "/strategy/tensor",
+      "Key-value heads divide by tensor, or tensor by them (then they are replicated)."},
+     [](const Request& r, const Strategy& s) {
+       return !r.model.isMla() && !divides(s.tensor, r.model.kvHeads) && !divides(r.model.kvHeads, s.tensor);
+     },
+     [](const Request& r, const Strategy& s) {
+       return n(r.model.kvHeads) + " key-value heads and tensor " + n(s.tensor) + ": neither divides the other.";
+     }},
+    {{"strategy.ffnTensor", Launcher::None, "/strategy/tensor", "The MLP width is split evenly over the tensor ranks."},
+     [](const Request& r, const Strategy& s) { return r.model.ffn > 0 && !divides(s.tensor, r.model.ffn); },
+     [](const Request& r, const Strategy& s) {
+       return "MLP width " + n(r.model.ffn) + " does not divide by tensor " + n(s.tensor) + ".";
+     }},
+    {{"strategy.sequenceContext", Launcher::None, "/strategy/context",
+      "The sequence is split evenly over the context ranks."},
+     [](const Request& r, const Strategy& s) { return !divides(s.context, r.job.sequenceLength); },
+     [](const Request& r, const Strategy& s) {
+       return "Sequence length " + n(r.job.sequenceLength) + " does not divide by context " + n(s.context) + ".";
+     }},
+    {{"strategy.shardGroup", Launcher::None, "/strategy/fsdpGroup",
+      "The shard group divides the data and context ranks."},
+     [](const Request&, const Strategy& s) {
+       return s.shardGroup > 0 && !divides(s.shardGroup, times(s.data, s.context));
+     },
+     [](const Request&, const Strategy& s) {
+       return "Shard group " + n(s.shardGroup) + " does not divide data x context " + n(times(s.data, s.context)) + ".";
+     }},
+    {{"strategy.expert", Launcher::None, "/strategy/expert",
+      "Expert parallelism needs experts, split evenly, inside one pipeline stage."},
+     [](const Request& r, const Strategy& s) {
+       if (!r.model.isMoe()) return s.expert != 1;
+       return !divides(s.expert, r.model.moe.experts) || !divides(s.expert, stageRanks(s));
+     },
+     [](const Request& r, const Strategy& s) {
+       if (!r.model.isMoe()) return "expert " + n(s.expert) + " needs a mixture-of-experts model.";
+       return n(r.model.moe.experts) + " experts or the " + n(stageRanks(s)) +
+              " ranks of a stage do not divide by expert " + n(s.expert) + ".";
+     }},
+    {{"strategy.expertTensor", Launcher::None, "/strategy/expertTensor",
+      "expert x expertTensor divides the ranks of one pipeline stage, and expertTensor the expert width."},
+     [](const Request& r, const Strategy& s) {
+       if (!r.model.isMoe()) return s.expertTensor != 1 && s.expertTensor != s.tensor;
+       return !divides(s.expertTensor, r.model.moe.expertFfn) ||
+              !divides(times(s.expert, s.expertTensor), stageRanks(s));
+     },
+     [](const Request& r, const Strategy& s) {
+       return "expert " + n(s.expert) + " x expertTensor " + n(s.expertTensor) + " does not divide the " +
+              n(stageRanks(s)) + " ranks of a stage, or the expert width " + n(r.model.moe.expertFfn) +
+              " does not divide by expertTensor.";
      }},
     {{"strategy.pipelineLayers", Launcher::None, "/strategy/pipeline",
       "Every pipeline stage and virtual stage needs at least one layer."},
@@ -119,54 +176,6 @@ const Checked kRules[] = {
        return "DualPipe with pipeline " + n(s.pipeline) + " has " + n(microBatchesPerReplica(r, s)) +
               " micro-batches; it needs an even pipeline and at least twice as many.";
      }},
-    {{"strategy.headsTensor", Launcher::None, "/strategy/tensor",
-      "Attention heads are split evenly over the tensor ranks."},
-     [](const Request& r, const Strategy& s) { return !divides(s.tensor, r.model.heads); },
-     [](const Request& r, const Strategy& s) {
-       return n(r.model.heads) + " heads do not divide by tensor " + n(s.tensor) + ".";
-     }},
-    {{"strategy.keyValueHeadsTensor", Launcher::None, "/strategy/tensor",
-      "Key-value heads divide by tensor, or tensor by them (then they are replicated)."},
-     [](const Request& r, const Strategy& s) {
-       return !r.model.isMla() && !divides(s.tensor, r.model.kvHeads) && !divides(r.model.kvHeads, s.tensor);
-     },
-     [](const Request& r, const Strategy& s) {
-       return n(r.model.kvHeads) + " key-value heads and tensor " + n(s.tensor) + ": neither divides the other.";
-     }},
-    {{"strategy.ffnTensor", Launcher::None, "/strategy/tensor", "The MLP width is split evenly over the tensor ranks."},
-     [](const Request& r, const Strategy& s) { return r.model.ffn > 0 && !divides(s.tensor, r.model.ffn); },
-     [](const Request& r, const Strategy& s) {
-       return "MLP width " + n(r.model.ffn) + " does not divide by tensor " + n(s.tensor) + ".";
-     }},
-    {{"strategy.expert", Launcher::None, "/strategy/expert",
-      "Expert parallelism needs experts, split evenly, inside one pipeline stage."},
-     [](const Request& r, const Strategy& s) {
-       if (!r.model.isMoe()) return s.expert != 1;
-       return !divides(s.expert, r.model.moe.experts) || !divides(s.expert, stageRanks(s));
-     },
-     [](const Request& r, const Strategy& s) {
-       if (!r.model.isMoe()) return "expert " + n(s.expert) + " needs a mixture-of-experts model.";
-       return n(r.model.moe.experts) + " experts or the " + n(stageRanks(s)) +
-              " ranks of a stage do not divide by expert " + n(s.expert) + ".";
-     }},
-    {{"strategy.expertTensor", Launcher::None, "/strategy/expertTensor",
-      "expert x expertTensor divides the ranks of one pipeline stage, and expertTensor the expert width."},
-     [](const Request& r, const Strategy& s) {
-       if (!r.model.isMoe()) return s.expertTensor != 1 && s.expertTensor != s.tensor;
-       return !divides(s.expertTensor, r.model.moe.expertFfn) ||
-              !divides(times(s.expert, s.expertTensor), stageRanks(s));
-     },
-     [](const Request& r, const Strategy& s) {
-       return "expert " + n(s.expert) + " x expertTensor " + n(s.expertTensor) + " does not divide the " +
-              n(stageRanks(s)) + " ranks of a stage, or the expert width " + n(r.model.moe.expertFfn) +
-              " does not divide by expertTensor.";
-     }},
-    {{"strategy.sequenceContext", Launcher::None, "/strategy/context",
-      "The sequence is split evenly over the context ranks."},
-     [](const Request& r, const Strategy& s) { return !divides(s.context, r.job.sequenceLength); },
-     [](const Request& r, const Strategy& s) {
-       return "Sequence length " + n(r.job.sequenceLength) + " does not divide by context " + n(s.context) + ".";
-     }},
     {{"strategy.contextHeads", Launcher::None, "/strategy/contextKind",
       "All-to-all context parallelism splits the heads: heads divide by context x tensor (DeepSpeed-Ulysses, arXiv "
       "2309.14509)."},
@@ -187,14 +196,6 @@ const Checked kRules[] = {
        if (s.tensor == 1) return std::string("Sequence parallelism has nothing to split at tensor 1.");
        return n(r.job.sequenceLength / s.context) + " tokens of a context rank do not divide by tensor " + n(s.tensor) +
               ".";
-     }},
-    {{"strategy.shardGroup", Launcher::None, "/strategy/fsdpGroup",
-      "The shard group divides the data and context ranks."},
-     [](const Request&, const Strategy& s) {
-       return s.shardGroup > 0 && !divides(s.shardGroup, times(s.data, s.context));
-     },
-     [](const Request&, const Strategy& s) {
-       return "Shard group " + n(s.shardGroup) + " does not divide data x context " + n(times(s.data, s.context)) + ".";
      }},
     {{"strategy.recomputeLayers", Launcher::None, "/strategy/recomputeLayers",
       "A count of recomputed layers needs full recomputation and is at most the layers of a stage."},
@@ -455,21 +456,21 @@ const std::array<Rule, kCount>& catalogue() {
   return rules;
 }
 
-bool applies(const Request& r, Launcher launcher) {
-  if (launcher == Launcher::None) return true;
-  if (!r.limits.launcherRules) return false;
-  if (launcher == r.software.launcher) return true;
-  return launcher == Launcher::MegatronLm && r.software.launcher == Launcher::MindSpeed;
-}
-
 }  // namespace
 
 std::span<const Rule> allRules() { return catalogue(); }
 
+bool ruleApplies(const Request& request, const Rule& rule) {
+  if (rule.launcher == Launcher::None) return true;
+  if (!request.limits.launcherRules) return false;
+  if (rule.launcher == request.software.launcher) return true;
+  return rule.launcher == Launcher::MegatronLm && request.software.launcher == Launcher::MindSpeed;
+}
+
 bool breaksRule(const Request& request, const Strategy& strategy, int rule) {
   if (rule < 0 || static_cast<std::size_t>(rule) >= kCount) return false;
   const Checked& checked = kRules[static_cast<std::size_t>(rule)];
-  if (!applies(request, checked.rule.launcher)) return false;
+  if (!ruleApplies(request, checked.rule)) return false;
   // every later rule divides by the degrees
   if (rule > 0 && !positive(strategy)) return false;
   return checked.breaks(request, strategy);
