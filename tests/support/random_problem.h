@@ -45,12 +45,12 @@ inline std::int64_t divisorOf(Random& random, std::int64_t number) {
 
 inline Model randomModel(Random& random) {
   Model model;
-  model.layers = random.pick<std::int64_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16});
-  model.heads = random.pick<std::int64_t>({1, 2, 3, 4, 6, 8, 12, 16, 40});
-  model.kvHeads = divisorOf(random, model.heads);
+  model.layers = random.oneIn(3) ? random.between(1, 9) : random.pick<std::int64_t>({4, 6, 8, 12, 16});
+  model.heads = random.oneIn(4) ? random.between(1, 9) : random.pick<std::int64_t>({8, 12, 16, 24, 40});
+  model.kvHeads = random.oneIn(2) ? model.heads : divisorOf(random, model.heads);
   model.headDim = random.pick<std::int64_t>({16, 32, 40, 64, 128});
   model.hidden = random.oneIn(3) ? random.between(1, 40) * 24 : model.heads * model.headDim;
-  model.ffn = random.oneIn(3) ? random.between(50, 3000) : 4 * model.hidden;
+  model.ffn = random.oneIn(6) ? random.between(50, 3000) : 4 * model.hidden;
   model.vocab = random.pick<std::int64_t>({1000, 32000, 50257});
   model.gatedMlp = random.oneIn(2);
   model.tiedEmbeddings = random.oneIn(3);
@@ -90,27 +90,27 @@ inline Cluster randomCluster(Random& random) {
   return cluster;
 }
 
-// A value around which a range may lie; the bounds themselves are often no divisors.
-inline Range randomRange(Random& random) {
-  if (!random.oneIn(6)) return {};
+// A bound on a degree, seldom; most often one that leaves something of the devices to choose.
+inline Range randomRange(Random& random, std::int64_t devices) {
+  if (!random.oneIn(8)) return {};
   if (random.oneIn(2)) {
-    const std::int64_t pin = random.pick<std::int64_t>({1, 1, 2, 4});
+    const std::int64_t pin = random.oneIn(5) ? random.between(1, 4) : divisorOf(random, devices);
     return {pin, pin};
   }
   return random.oneIn(2) ? Range{0, random.between(1, 8)} : Range{random.between(1, 2), 0};
 }
 
-inline Limits randomLimits(Random& random) {
+inline Limits randomLimits(Random& random, std::int64_t devices) {
   Limits limits;
   limits.memoryFraction = random.pick({1.0, 0.9, 0.5});
-  limits.tensor = randomRange(random);
-  limits.pipeline = randomRange(random);
-  limits.data = randomRange(random);
-  limits.context = random.oneIn(2) ? Range{1, 1} : randomRange(random);
-  limits.expert = randomRange(random);
-  limits.expertTensor = randomRange(random);
-  limits.virtualStages = randomRange(random);
-  limits.microBatchSequences = randomRange(random);
+  limits.tensor = randomRange(random, devices);
+  limits.pipeline = randomRange(random, devices);
+  limits.data = randomRange(random, devices);
+  limits.context = random.oneIn(2) ? Range{1, 1} : randomRange(random, devices);
+  limits.expert = randomRange(random, 2);
+  limits.expertTensor = randomRange(random, 2);
+  limits.virtualStages = randomRange(random, 4);
+  limits.microBatchSequences = randomRange(random, 6);
   for (const int stage : {3, 1, 0, 2}) {
     if (random.oneIn(3)) limits.zeroStages.push_back(stage);
   }
@@ -128,8 +128,10 @@ inline Request randomRequest(Random& random) {
   Request request;
   request.model = randomModel(random);
   request.cluster = randomCluster(random);
-  request.job.sequenceLength = random.pick<std::int64_t>({64, 96, 512, 1000, 2048});
-  request.job.globalBatchSequences = random.between(1, 48);
+  request.job.sequenceLength =
+      random.oneIn(6) ? random.pick<std::int64_t>({96, 100, 1000}) : random.pick<std::int64_t>({64, 512, 2048});
+  request.job.globalBatchSequences =
+      random.oneIn(4) ? random.between(1, 48) : random.pick<std::int64_t>({8, 12, 16, 24, 32, 48, 60});
   request.job.precision = random.pick({Precision::Bf16, Precision::Bf16, Precision::Fp16, Precision::Fp32});
   request.software.launcher = random.pick({Launcher::MegatronLm, Launcher::MegatronLm, Launcher::Torchtitan,
                                            Launcher::DeepSpeed, Launcher::Nanotron, Launcher::None});
@@ -140,7 +142,7 @@ inline Request randomRequest(Random& random) {
   request.software.overlapPipeline = !random.oneIn(3);
   request.software.cudaGraphs = random.oneIn(2);
   request.software.reservedBytes = 0;  // so that memory differs between small strategies
-  request.limits = randomLimits(random);
+  request.limits = randomLimits(random, request.cluster.devices);
   request.objective = random.pick({Objective::StepTime, Objective::TokensPerSecondPerDevice, Objective::Cost});
   request.top = random.pick<std::int64_t>({1, 3, 10, 50});
   return request;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "meshwise/plan.h"
@@ -24,6 +25,9 @@ enum class Level : std::uint8_t {
   Placement,
 };
 inline constexpr std::size_t kLevelCount = 9;
+
+// The level at which the rule of that code (allRules) can be decided.
+Level levelOf(std::string_view code);
 
 // The rules that hold for a request, by the level at which the last choice that they depend on is made.
 //

@@ -298,6 +298,7 @@ bool Search::State::nextGroup(bool counting) {
     const Block& b = space.blocks()[block];
     if (entered == Entered::Nothing) {
       choose(b, strategy);
+      strategy.microBatchSequences = space.microBatches()[b.microBatches.begin];
       brokenBlock = rules.check(Level::Block, strategy, RuleLevels::kNone);
       if (skip(brokenBlock, Level::Block, space.sizeOf(b))) continue;
       expert = b.experts.begin;
