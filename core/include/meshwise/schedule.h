@@ -45,7 +45,7 @@ struct Timeline {
   // rank at once (post-validation of the optimizer step, arXiv 2401.10241 section 4): there it is the longest time
   // from the first to the last task of one rank.
   double span = 0;
-  double bubble = 0;  // span less the busiest rank's busy time; sends are not busy
+  double bubble = 0;                       // span less the busiest rank's busy time; sends are not busy
   std::vector<double> busySeconds;         // per rank: sum of its tasks
   std::vector<std::int64_t> peakInFlight;  // per rank: most micro-batch chunks whose activations are alive at once
 };
