@@ -15,6 +15,7 @@ set(MESHWISE_MODULE_LINK_FLAGS
   -sFILESYSTEM=0
   -sALLOW_MEMORY_GROWTH
   -sMAXIMUM_MEMORY=1GB
+  -sMALLOC=emmalloc         # a third of the size of the default; the hot loop does not allocate
   -sWASM_BIGINT             # 64-bit integers cross as BigInt, without wrappers
   -sASSERTIONS=0)           # assertions would refuse to run outside of ENVIRONMENT, that is under node
 
