@@ -35,20 +35,22 @@ struct Knob {
   double Efficiency::*efficiency = nullptr;
   double Software::*software = nullptr;
   double lower, upper;
+  // Weight of the prior: above 1 for constants that operators or links were measured for alone.
+  double pull = 1;
 };
 
 const Knob kEfficiencyKnobs[] = {
-    {"matrixFraction", &Efficiency::matrixFraction, nullptr, 0.45, 0.98},
+    {"matrixFraction", &Efficiency::matrixFraction, nullptr, 0.45, 0.98, 20},
     {"matrixFractionFp8", &Efficiency::matrixFractionFp8, nullptr, 0.30, 0.95},
     {"matrixFractionFp4", &Efficiency::matrixFractionFp4, nullptr, 0.20, 0.90},
-    {"matrixRampK", &Efficiency::matrixRampK, nullptr, 20, 1500},
+    {"matrixRampK", &Efficiency::matrixRampK, nullptr, 20, 1500, 3},
     {"attentionForward", &Efficiency::attentionForward, nullptr, 0.20, 0.85},
     {"attentionBackward", &Efficiency::attentionBackward, nullptr, 0.15, 0.80},
-    {"memoryFraction", &Efficiency::memoryFraction, nullptr, 0.40, 0.95},
+    {"memoryFraction", &Efficiency::memoryFraction, nullptr, 0.65, 0.95},
     {"kernelSeconds", &Efficiency::kernelSeconds, nullptr, 1e-6, 6e-6},
     {"launchSeconds", &Efficiency::launchSeconds, nullptr, 1e-6, 4e-5},
-    {"scaleUpFraction", &Efficiency::scaleUpFraction, nullptr, 0.30, 0.95},
-    {"scaleUpLatencySeconds", &Efficiency::scaleUpLatencySeconds, nullptr, 1e-6, 4e-5},
+    {"scaleUpFraction", &Efficiency::scaleUpFraction, nullptr, 0.30, 0.95, 5},
+    {"scaleUpLatencySeconds", &Efficiency::scaleUpLatencySeconds, nullptr, 1e-6, 4e-5, 3},
     {"scaleOutFraction", &Efficiency::scaleOutFraction, nullptr, 0.20, 0.95},
     {"scaleOutLatencySeconds", &Efficiency::scaleOutLatencySeconds, nullptr, 3e-6, 1e-4},
     {"scaleOutGrowth", &Efficiency::scaleOutGrowth, nullptr, 0.01, 0.5},
@@ -235,7 +237,7 @@ int main(int argc, char** argv) {
   // A constant of the block that is being fitted: where its value and its prior live.
   struct Slot {
     double* value;
-    double prior, lower, upper;
+    double prior, lower, upper, pull;
   };
   const auto fitBlock = [&](std::vector<Row*> touched, const std::vector<Slot>& slots, int evaluations) {
     if (touched.size() < 4) return;
@@ -251,7 +253,7 @@ int main(int argc, char** argv) {
       double pull = 0;
       for (std::size_t i = 0; i < count; ++i) {
         *slots[i].value = std::exp(x[i]);
-        pull += (x[i] - centre[i]) * (x[i] - centre[i]);
+        pull += slots[i].pull * (x[i] - centre[i]) * (x[i] - centre[i]);
       }
       // what the data do not see stays at its prior
       return loss(touched, values) + 0.004 * pull;
@@ -290,7 +292,7 @@ int main(int argc, char** argv) {
   const auto addSlots = [](std::vector<Slot>& slots, std::map<std::string, double>& block,
                            const std::map<std::string, double>& priorBlock, const Knob* knobs, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      slots.push_back({&block.at(knobs[i].name), priorBlock.at(knobs[i].name), knobs[i].lower, knobs[i].upper});
+      slots.push_back({&block.at(knobs[i].name), priorBlock.at(knobs[i].name), knobs[i].lower, knobs[i].upper, knobs[i].pull});
     }
   };
 

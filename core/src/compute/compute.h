@@ -42,6 +42,7 @@ class ComputeModel {
   double launchSeconds_ = 0;
   double gradientBytes_ = 8;
   double element_ = 2;
+  bool asynchronousUnits_ = false;
 };
 
 // Dense matrix peak for the compute type, FLOP/s; falls back to the next wider type that the device has.
