@@ -58,6 +58,7 @@ struct Search::State {
   bool step(std::int64_t budget);
   SearchResult result();
 
+  void openBlocks();
   bool nextGroup(bool counting);
   void surveyGroup();
   void endSurvey();
@@ -65,8 +66,8 @@ struct Search::State {
   void endRefine();
   void closestGroup();
 
-  template <class Visit>
-  void forEachWork(bool counting, Visit visit);
+  template <class Use>
+  void forEachWork(bool counting, Use use);
   unsigned legalLast(bool counting, int broken);
   void collect(bool counting);
   void evaluateWorks();
@@ -87,12 +88,19 @@ struct Search::State {
   BestPlans closest;
 
   Pass pass = Pass::Survey;
+  // Blocks and expert options in the order of the survey: strategies with the same tensor, context and expert degrees
+  // follow each other, because they share the costs of their layers.
+  struct Visit {
+    std::uint32_t block, expert;
+  };
+  std::vector<Visit> visits;
+  std::vector<int> brokenBlocks;  // by block: the rule that is broken by its degrees alone
   // Where the survey and the pass for the closest plans are, and which rule is broken by what is chosen so far.
   std::size_t block = 0;
   std::size_t expert = 0;
   std::size_t pipeline = 0;
-  enum class Entered { Nothing, Block, Expert, Pipeline } entered = Entered::Nothing;
-  int brokenBlock = RuleLevels::kNone;
+  std::size_t visit = 0;
+  bool entered = false;  // block and expert option of this visit are chosen, pipeline is in use
   int brokenExpert = RuleLevels::kNone;
   int brokenPipeline = RuleLevels::kNone;
   Strategy strategy;  // the choices made so far
@@ -137,7 +145,31 @@ Search::State::State(const Request& theRequest)
   }
   groups.reserve(groupCount);
   works.reserve(workCount);
-  if (space.blocks().empty()) pass = Pass::Done;
+  openBlocks();
+}
+
+// Settles the blocks that break a rule as a whole and lines up the others.
+void Search::State::openBlocks() {
+  const std::vector<Block>& blocks = space.blocks();
+  std::vector<std::uint32_t> row;  // open blocks with the same tensor and context
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& b = blocks[i];
+    choose(b, strategy);
+    strategy.microBatchSequences = space.microBatches()[b.microBatches.begin];
+    brokenBlocks.push_back(rules.check(Level::Block, strategy, RuleLevels::kNone));
+    if (rules.settled(brokenBlocks[i], Level::Block)) {
+      remove(brokenBlocks[i], space.sizeOf(b));
+    } else {
+      row.push_back(static_cast<std::uint32_t>(i));
+    }
+    const bool rowEnds =
+        i + 1 == blocks.size() || blocks[i + 1].tensor != b.tensor || blocks[i + 1].context != b.context;
+    if (!rowEnds) continue;
+    for (std::size_t option = b.experts.begin; option < b.experts.end; ++option) {
+      for (const std::uint32_t open : row) visits.push_back({open, static_cast<std::uint32_t>(option)});
+    }
+    row.clear();
+  }
 }
 
 void Search::State::remove(int rule, std::int64_t strategies) {
@@ -180,10 +212,10 @@ unsigned Search::State::legalLast(bool counting, int broken) {
   return legal;
 }
 
-// Calls visit(work) for each piece of work of the current group with at least one legal strategy. When counting, all
+// Calls use(work) for each piece of work of the current group with at least one legal strategy. When counting, all
 // strategies that break a rule are removed on the way.
-template <class Visit>
-void Search::State::forEachWork(bool counting, Visit visit) {
+template <class Use>
+void Search::State::forEachWork(bool counting, Use use) {
   const Block& b = space.blocks()[block];
   // True when nothing below these choices has to be looked at.
   const auto skip = [&](int broken, Level level, std::int64_t strategies) {
@@ -217,7 +249,7 @@ void Search::State::forEachWork(bool counting, Visit visit) {
           if (skip(brokenRecompute, Level::Recompute, space.sizePerRecompute(b))) continue;
           looked += space.sizePerRecompute(b);
           work.legal = static_cast<std::uint8_t>(legalLast(counting, brokenRecompute));
-          if (work.legal != 0) visit(work);
+          if (work.legal != 0) use(work);
         }
       }
     }
@@ -294,32 +326,24 @@ bool Search::State::nextGroup(bool counting) {
     remove(broken, strategies);
     return true;
   };
-  for (; block < space.blocks().size(); ++block, entered = Entered::Nothing) {
+  for (; visit < visits.size(); ++visit, entered = false) {
+    block = visits[visit].block;
+    expert = visits[visit].expert;
     const Block& b = space.blocks()[block];
-    if (entered == Entered::Nothing) {
+    if (!entered) {
       choose(b, strategy);
-      strategy.microBatchSequences = space.microBatches()[b.microBatches.begin];
-      brokenBlock = rules.check(Level::Block, strategy, RuleLevels::kNone);
-      if (skip(brokenBlock, Level::Block, space.sizeOf(b))) continue;
-      expert = b.experts.begin;
-      entered = Entered::Block;
+      choose(space.experts()[expert], strategy);
+      brokenExpert = rules.check(Level::Expert, strategy, brokenBlocks[block]);
+      if (skip(brokenExpert, Level::Expert, space.sizePerExpert(b))) continue;
+      pipeline = b.pipelines.begin;
+      entered = true;
+    } else {
+      ++pipeline;
     }
-    for (; expert < b.experts.end; ++expert, entered = Entered::Block) {
-      if (entered == Entered::Block) {
-        choose(space.experts()[expert], strategy);
-        brokenExpert = rules.check(Level::Expert, strategy, brokenBlock);
-        if (skip(brokenExpert, Level::Expert, space.sizePerExpert(b))) continue;
-        pipeline = b.pipelines.begin;
-        entered = Entered::Expert;
-      }
-      if (entered == Entered::Pipeline) ++pipeline;
-      for (; pipeline < b.pipelines.end; ++pipeline) {
-        choose(space.pipelines()[pipeline], strategy);
-        brokenPipeline = rules.check(Level::Pipeline, strategy, brokenExpert);
-        if (skip(brokenPipeline, Level::Pipeline, space.sizePerPipeline(b))) continue;
-        entered = Entered::Pipeline;
-        return true;
-      }
+    for (; pipeline < b.pipelines.end; ++pipeline) {
+      choose(space.pipelines()[pipeline], strategy);
+      brokenPipeline = rules.check(Level::Pipeline, strategy, brokenExpert);
+      if (!skip(brokenPipeline, Level::Pipeline, space.sizePerPipeline(b))) return true;
     }
   }
   return false;
@@ -376,8 +400,8 @@ void Search::State::endRefine() {
   }
   const bool anyLegal = evaluated + removedByMemory > 0;
   pass = best.empty() && anyLegal ? Pass::Closest : Pass::Done;
-  block = 0;
-  entered = Entered::Nothing;
+  visit = 0;
+  entered = false;
 }
 
 void Search::State::closestGroup() {
