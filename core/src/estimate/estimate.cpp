@@ -115,8 +115,9 @@ struct Estimator::State {
   LayerCostModel layers;
   StageCuts cuts;
   double flopsPerStep;
-  double jitterShare = 0;                                        // slow-down by stragglers, of the step
-  BoundedMemo<SettingKey, SettingCost, SettingHash, 4096> memo;  // some 12 MB when full
+  double jitterShare = 0;  // slow-down by stragglers, of the step
+  // By setting; for a mixture of experts also without the routed layers. Some 6 MB each when full.
+  BoundedMemo<SettingKey, SettingCost, SettingHash, 2048> unroutedCosts, routedCosts;
   PipelineShape shape;
   Work work;
 
@@ -133,6 +134,7 @@ struct Estimator::State {
   }
 
   const SettingCost& cost(const Strategy& s);
+  void priceLayers(const Strategy& s, const LayerSetting& setting, bool moe, SettingCost* c) const;
   ChunkCost chunkCost(const SettingCost& c, const Chunk& chunk) const;
   void prepare(const Strategy& s);
   double leastSpan(const Strategy& s) const;
@@ -144,16 +146,9 @@ struct Estimator::State {
   Estimate estimate(const Strategy& s);
 };
 
-const SettingCost& Estimator::State::cost(const Strategy& s) {
-  SettingKey key{s.tensor, s.context, s.expert, s.expertTensor, s.microBatchSequences, 0};
-  const RecomputeModules& m = s.recomputeModules;
-  key.flags = static_cast<std::int64_t>(s.recompute) | (s.sequenceParallel ? 4 : 0) |
-              (s.contextKind == ContextKind::AllToAll ? 8 : 0) | (m.coreAttention ? 16 : 0) | (m.mlp ? 32 : 0) |
-              (m.layerNorm ? 64 : 0) | (m.moeActivation ? 128 : 0) | (m.mlaUpProjection ? 256 : 0) |
-              (s.recomputeLayers > 0 ? 512 : 0);
-  const SettingCost* found = memo.find(key);
-  if (found != nullptr) return *found;
-  SettingCost& c = memo.insert(key);
+namespace {
+
+LayerSetting settingOf(const Strategy& s) {
   LayerSetting setting;
   setting.shard = {d(s.tensor),
                    d(s.context),
@@ -164,20 +159,52 @@ const SettingCost& Estimator::State::cost(const Strategy& s) {
                    s.contextKind == ContextKind::AllToAll};
   setting.recompute = s.recompute;
   setting.modules = s.recomputeModules;
+  return setting;
+}
+
+}  // namespace
+
+const SettingCost& Estimator::State::cost(const Strategy& s) {
+  SettingKey key{s.tensor, s.context, s.expert, s.expertTensor, s.microBatchSequences, 0};
+  const RecomputeModules& m = s.recomputeModules;
+  key.flags = static_cast<std::int64_t>(s.recompute) | (s.sequenceParallel ? 4 : 0) |
+              (s.contextKind == ContextKind::AllToAll ? 8 : 0) | (m.coreAttention ? 16 : 0) | (m.mlp ? 32 : 0) |
+              (m.layerNorm ? 64 : 0) | (m.moeActivation ? 128 : 0) | (m.mlaUpProjection ? 256 : 0) |
+              (s.recomputeLayers > 0 ? 512 : 0);
+  // What the expert degrees do not touch comes first: strategies of a mixture of experts that differ in them share it.
+  SettingKey plainKey = key;
+  plainKey.expert = plainKey.expertTensor = 0;
+  const SettingCost* unrouted = unroutedCosts.find(plainKey);
+  if (unrouted == nullptr) {
+    SettingCost& c = unroutedCosts.insert(plainKey);
+    const LayerSetting setting = settingOf(s);
+    c.paddedVocabulary = d(paddedVocabulary(request, s));
+    c.tableParameters = c.paddedVocabulary * d(request.model.hidden) / d(s.tensor);
+    priceLayers(s, setting, false, &c);
+    c.embedding = layers.embedding(setting, c.paddedVocabulary);
+    c.head = layers.head(setting, c.paddedVocabulary, !request.model.tiedEmbeddings);
+    if (request.model.mtpLayers > 0) c.mtp = layers.mtp(setting);
+    unrouted = &c;
+  }
+  if (!request.model.isMoe()) return *unrouted;
+  const SettingCost* routed = routedCosts.find(key);
+  if (routed != nullptr) return *routed;
+  SettingCost& c = routedCosts.insert(key);
+  c = *unrouted;
+  priceLayers(s, settingOf(s), true, &c);
+  return c;
+}
+
+// The layers with routed experts, or those without.
+void Estimator::State::priceLayers(const Strategy& s, const LayerSetting& setting, bool moe, SettingCost* c) const {
   LayerSetting plain = setting;
   plain.recompute = Recompute::None;
-  c.paddedVocabulary = d(paddedVocabulary(request, s));
-  c.tableParameters = c.paddedVocabulary * d(request.model.hidden) / d(s.tensor);
-  for (std::size_t k = 0; k < kLayerKinds; ++k) {
+  for (const bool local : {false, true}) {
+    const std::size_t k = layerKindIndex(moe, local);
     if (!cuts.present(k)) continue;
-    const LayerKind kind{(k & 2) != 0, (k & 1) != 0};
-    c.layer[k] = layers.layer(setting, kind);
-    if (s.recomputeLayers > 0) c.plain[k] = layers.layer(plain, kind);
+    c->layer[k] = layers.layer(setting, {moe, local});
+    if (s.recomputeLayers > 0) c->plain[k] = layers.layer(plain, {moe, local});
   }
-  c.embedding = layers.embedding(setting, c.paddedVocabulary);
-  c.head = layers.head(setting, c.paddedVocabulary, !request.model.tiedEmbeddings);
-  if (request.model.mtpLayers > 0) c.mtp = layers.mtp(setting);
-  return c;
 }
 
 namespace {

@@ -59,7 +59,7 @@ class LayerCostModel {
     bool lowPrecision = false;
     OperatorTime time;
   };
-  static constexpr std::size_t kMatrixTimes = 1024;
+  static constexpr std::size_t kMatrixTimes = 4096;
 
   OperatorTime timeOf(const Operator& op) const;
   LayerCost price(const OperatorList& list, const LayerSetting& setting, double layerInputBytes,
