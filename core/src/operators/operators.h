@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "meshwise/plan.h"
 
@@ -46,17 +48,35 @@ struct Operator {
   double savedBytes = 0;
 };
 
+// Up to kCapacity operators in place. Lists are made for every setting that a search prices, so the unused tail is never
+// written and a copy takes only what is there.
 class OperatorList {
  public:
-  void add(const Operator& op) {
-    if (size_ < items_.size()) items_[size_++] = op;
+  static constexpr std::size_t kCapacity = 48;
+
+  OperatorList() {}
+  OperatorList(const OperatorList& other) { *this = other; }
+  OperatorList& operator=(const OperatorList& other) {
+    size_ = 0;
+    for (const Operator& op : other) add(op);
+    return *this;
   }
-  const Operator* begin() const { return items_.data(); }
-  const Operator* end() const { return items_.data() + size_; }
+
+  void add(const Operator& op) {
+    if (size_ < kCapacity) items_[size_++].op = op;
+  }
+  const Operator* begin() const { return &items_[0].op; }
+  const Operator* end() const { return begin() + size_; }
   std::size_t size() const { return size_; }
 
  private:
-  std::array<Operator, 48> items_{};
+  union Item {
+    Item() {}
+    Operator op;
+  };
+  static_assert(std::is_trivially_copyable_v<Operator> && sizeof(Item) == sizeof(Operator));
+
+  std::array<Item, kCapacity> items_;
   std::size_t size_ = 0;
 };
 
