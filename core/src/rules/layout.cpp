@@ -44,11 +44,10 @@ std::int64_t statedRankLayers(std::int64_t layers, const Strategy& s, std::int64
   return rest / places + (place < rest % places ? 1 : 0);
 }
 
-// Spread over the rank's chunks, earliest first.
-std::int64_t statedChunkLayers(std::int64_t layers, const Strategy& s, std::int64_t rank, std::int64_t chunk) {
-  const std::int64_t own = statedRankLayers(layers, s, rank);
-  const std::int64_t v = std::max<std::int64_t>(1, s.virtualStages);
-  return own / v + (chunk < own % v ? 1 : 0);
+// A rank's layers over its chunks, earliest first.
+std::int64_t spread(std::int64_t own, std::int64_t chunks, std::int64_t chunk) {
+  const std::int64_t count = std::max<std::int64_t>(1, chunks);
+  return own / count + (chunk < own % count ? 1 : 0);
 }
 
 }  // namespace
@@ -61,18 +60,20 @@ std::int64_t microBatchesPerReplica(const Request& request, const Strategy& s) {
 }
 
 std::int64_t layersOfChunk(std::int64_t layers, const Strategy& s, std::int64_t rank, std::int64_t chunk) {
-  if (stated(s)) return statedChunkLayers(layers, s, rank, chunk);
+  if (stated(s)) return spread(statedRankLayers(layers, s, rank), s.virtualStages, chunk);
   return share(layers, chunkCount(s), globalStage(s.schedule, s.pipeline, rank, chunk));
 }
 
 std::int64_t firstLayerOfChunk(std::int64_t layers, const Strategy& s, std::int64_t rank, std::int64_t chunk) {
   const std::int64_t stage = globalStage(s.schedule, s.pipeline, rank, chunk);
   if (!stated(s)) return shareBefore(layers, chunkCount(s), stage);
+  // Whole chunks that come before, then the ranks before it in its own chunk, which ZB-V and DualPipe pass downwards.
+  const bool downwards = stage != chunk * s.pipeline + rank;
   std::int64_t sum = 0;
   for (std::int64_t r = 0; r < s.pipeline; ++r) {
-    for (std::int64_t c = 0; c < s.virtualStages; ++c) {
-      if (globalStage(s.schedule, s.pipeline, r, c) < stage) sum += statedChunkLayers(layers, s, r, c);
-    }
+    const std::int64_t own = statedRankLayers(layers, s, r);
+    for (std::int64_t c = 0; c < chunk; ++c) sum += spread(own, s.virtualStages, c);
+    if (downwards ? r > rank : r < rank) sum += spread(own, s.virtualStages, chunk);
   }
   return sum;
 }

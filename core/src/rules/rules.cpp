@@ -1,6 +1,7 @@
 // The catalogue of constraints. Sources: the frameworks' own checks at the snapshots named in each text.
 #include "meshwise/rules.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -32,7 +33,25 @@ Int stageRanks(const Strategy& s) { return times(times(s.tensor, s.context), s.d
 bool positive(const Strategy& s) {
   return s.tensor >= 1 && s.pipeline >= 1 && s.data >= 1 && s.context >= 1 && s.expert >= 1 && s.expertTensor >= 1 &&
          s.virtualStages >= 1 && s.microBatchSequences >= 1 && s.shardGroup >= 0 && s.recomputeLayers >= 0 &&
-         s.zeroStage >= 0 && s.zeroStage <= 3;
+         s.firstStageLayers >= -1 && s.lastStageLayers >= -1 && s.zeroStage >= 0 && s.zeroStage <= 3;
+}
+
+// Layers of the fullest stage: rank 1 gets left-over layers first, the end ranks may be stated. Requires that the
+// layers fill the pipeline.
+Int fullestStage(Int layers, const Strategy& s) {
+  Int most = 0;
+  for (const Int rank : {Int{0}, Int{1}, s.pipeline - 1}) {
+    if (rank < s.pipeline) most = std::max(most, layersOfStage(layers, s, rank));
+  }
+  return most;
+}
+
+// Valid values on either side of one that does not divide, for the reason shown.
+std::string nearest(Int value, Int divisor) {
+  const Int below = value / divisor * divisor;
+  if (divisor == INT64_MAX) return "";
+  return below > 0 ? " The nearest that do are " + n(below) + " and " + n(below + divisor) + "."
+                   : " The least that does is " + n(divisor) + ".";
 }
 
 constexpr std::string_view kMegatron = "Megatron-LM (d98e8a64, 2026-08): ";
@@ -69,7 +88,8 @@ const Checked kRules[] = {
      },
      [](const Request& r, const Strategy& s) {
        return "The global batch of " + n(r.job.globalBatchSequences) + " sequences does not divide by micro-batch " +
-              n(s.microBatchSequences) + " x data " + n(s.data) + ".";
+              n(s.microBatchSequences) + " x data " + n(s.data) + "." +
+              nearest(r.job.globalBatchSequences, times(s.microBatchSequences, s.data));
      }},
     {{"strategy.headsTensor", Launcher::None, "/strategy/tensor",
       "Attention heads are split evenly over the tensor ranks."},
@@ -94,7 +114,8 @@ const Checked kRules[] = {
       "The sequence is split evenly over the context ranks."},
      [](const Request& r, const Strategy& s) { return !divides(s.context, r.job.sequenceLength); },
      [](const Request& r, const Strategy& s) {
-       return "Sequence length " + n(r.job.sequenceLength) + " does not divide by context " + n(s.context) + ".";
+       return "Sequence length " + n(r.job.sequenceLength) + " does not divide by context " + n(s.context) + "." +
+              nearest(r.job.sequenceLength, s.context);
      }},
     {{"strategy.shardGroup", Launcher::None, "/strategy/fsdpGroup",
       "The shard group divides the data and context ranks."},
@@ -166,15 +187,13 @@ const Checked kRules[] = {
               n(r.model.layers) + " layers over pipeline " + n(s.pipeline) + ".";
      }},
     {{"strategy.dualPipe", Launcher::None, "/strategy/schedule",
-      "DualPipe needs an even pipeline degree and at least two micro-batches per pipeline rank (arXiv 2412.19437, "
-      "section 3.2.1)."},
+      "DualPipe needs at least two micro-batches per pipeline rank (dualpipev.py of deepseek-ai/DualPipe)."},
      [](const Request& r, const Strategy& s) {
-       return s.schedule == Schedule::DualPipe && s.pipeline > 1 &&
-              (s.pipeline % 2 != 0 || microBatchesPerReplica(r, s) < times(2, s.pipeline));
+       return s.schedule == Schedule::DualPipe && s.pipeline > 1 && microBatchesPerReplica(r, s) < times(2, s.pipeline);
      },
      [](const Request& r, const Strategy& s) {
-       return "DualPipe with pipeline " + n(s.pipeline) + " has " + n(microBatchesPerReplica(r, s)) +
-              " micro-batches; it needs an even pipeline and at least twice as many.";
+       return "DualPipe over pipeline " + n(s.pipeline) + " has " + n(microBatchesPerReplica(r, s)) +
+              " micro-batches; it needs at least twice the pipeline degree.";
      }},
     {{"strategy.contextHeads", Launcher::None, "/strategy/contextKind",
       "All-to-all context parallelism splits the heads: heads divide by context x tensor (DeepSpeed-Ulysses, arXiv "
@@ -195,16 +214,20 @@ const Checked kRules[] = {
      [](const Request& r, const Strategy& s) {
        if (s.tensor == 1) return std::string("Sequence parallelism has nothing to split at tensor 1.");
        return n(r.job.sequenceLength / s.context) + " tokens of a context rank do not divide by tensor " + n(s.tensor) +
-              ".";
+              "." + nearest(r.job.sequenceLength, times(s.context, s.tensor));
      }},
     {{"strategy.recomputeLayers", Launcher::None, "/strategy/recomputeLayers",
-      "A count of recomputed layers needs full recomputation and is at most the layers of a stage."},
+      "A count of recomputed layers needs full recomputation and is at most the layers of the fullest stage."},
      [](const Request& r, const Strategy& s) {
-       return s.recomputeLayers > 0 && (s.recompute != Recompute::Full || s.recomputeLayers > r.model.layers);
+       if (s.recomputeLayers == 0) return false;
+       if (s.recompute != Recompute::Full || s.recomputeLayers > r.model.layers) return true;
+       const bool filled = s.virtualStages <= r.model.layers / s.pipeline;  // otherwise another rule speaks
+       return filled && s.recomputeLayers > fullestStage(r.model.layers, s);
      },
-     [](const Request&, const Strategy& s) {
+     [](const Request& r, const Strategy& s) {
        return "recomputeLayers " + n(s.recomputeLayers) +
-              " needs recompute \"full\" and at most the layers of a stage.";
+              " needs recompute \"full\" and at most the layers of a stage" +
+              (s.virtualStages <= r.model.layers / s.pipeline ? ", " + n(fullestStage(r.model.layers, s)) : "") + ".";
      }},
 
     // Megatron-LM; MindSpeed runs these checks too.
@@ -220,8 +243,13 @@ const Checked kRules[] = {
        return places > 0 && rest % places != 0;
      },
      [](const Request& r, const Strategy& s) {
-       return std::string(kMegatron) + n(r.model.layers) + " layers do not divide by pipeline " + n(s.pipeline) +
-              (uneven(s) ? " past the stated first and last stage." : "; state the layers of the first or last stage.");
+       std::string text =
+           std::string(kMegatron) + n(r.model.layers) + " layers do not divide by pipeline " + n(s.pipeline);
+       if (uneven(s)) return text + " past the stated first and last stage.";
+       Strategy other = s;
+       if (!stateUnevenStages(r.model.layers, other)) return text + ".";
+       return text + "; state the ends, for example " + n(other.firstStageLayers) + " layers on the first and " +
+              n(other.lastStageLayers) + " on the last stage.";
      }},
     {{"megatron.layersVirtual", Launcher::MegatronLm, "/strategy/virtualStages",
       "Megatron-LM (d98e8a64, arguments.py:972): the layers of a stage divide by its virtual stages."},
@@ -265,13 +293,22 @@ const Checked kRules[] = {
      },
      [](const Request& r, const Strategy& s) {
        return std::string(kMegatron) + "sequence " + n(r.job.sequenceLength) + " does not divide by 2 x context " +
-              n(s.context) + ".";
+              n(s.context) + "." + nearest(r.job.sequenceLength, times(2, s.context));
      }},
     {{"megatron.moeSequenceParallel", Launcher::MegatronLm, "/strategy/sequenceParallel",
       "Megatron-LM (d98e8a64, moe_layer.py:636): experts with tensor > 1 need sequence parallelism."},
      [](const Request& r, const Strategy& s) { return r.model.isMoe() && s.tensor > 1 && !s.sequenceParallel; },
      [](const Request&, const Strategy& s) {
        return std::string(kMegatron) + "a mixture of experts at tensor " + n(s.tensor) + " needs --sequence-parallel.";
+     }},
+    {{"megatron.overlapTensor", Launcher::MegatronLm, "/strategy/sequenceParallel",
+      "Megatron-LM (d98e8a64, arguments.py:1441): overlapped tensor-parallel communication needs sequence "
+      "parallelism."},
+     [](const Request& r, const Strategy& s) {
+       return r.software.overlapTensor && s.tensor > 1 && !s.sequenceParallel;
+     },
+     [](const Request&, const Strategy& s) {
+       return std::string(kMegatron) + "--tp-comm-overlap at tensor " + n(s.tensor) + " needs --sequence-parallel.";
      }},
     {{"megatron.zero", Launcher::MegatronLm, "/strategy/zeroStage",
       "Megatron-LM shards optimizer states (ZeRO-1) or everything through FSDP (ZeRO-3); it has no ZeRO-2."},
@@ -316,7 +353,8 @@ const Checked kRules[] = {
      },
      [](const Request& r, const Strategy& s) {
        return "torchtitan (b5bcd76c): sequence " + n(r.job.sequenceLength) + " does not divide by " +
-              n(times(s.tensor, s.context > 1 ? times(2, s.context) : 1)) + ".";
+              n(times(s.tensor, s.context > 1 ? times(2, s.context) : 1)) + "." +
+              nearest(r.job.sequenceLength, times(s.tensor, s.context > 1 ? times(2, s.context) : 1));
      }},
     {{"torchtitan.expert", Launcher::Torchtitan, "/strategy/expert",
       "torchtitan (b5bcd76c, parallel_dims.py:188): expert divides shard x context x tensor ranks."},
@@ -333,6 +371,29 @@ const Checked kRules[] = {
      [](const Request& r, const Strategy& s) { return r.model.tiedEmbeddings && s.pipeline > 1; },
      [](const Request&, const Strategy& s) {
        return "torchtitan (b5bcd76c): tied embeddings with pipeline " + n(s.pipeline) + " are refused.";
+     }},
+    {{"torchtitan.schedule", Launcher::Torchtitan, "/strategy/schedule",
+      "torchtitan (b5bcd76c) runs PyTorch's schedules; none of them is zero-bubble with one stage per rank."},
+     [](const Request&, const Strategy& s) {
+       return s.pipeline > 1 && (s.schedule == Schedule::ZeroBubbleH1 || s.schedule == Schedule::ZeroBubble2p);
+     },
+     [](const Request&, const Strategy&) {
+       return std::string("torchtitan (b5bcd76c): zero-bubble schedules have two stages per rank (ZB-V, DualPipeV).");
+     }},
+    {{"torchtitan.stages", Launcher::Torchtitan, "/strategy/virtualStages",
+      "torchtitan (b5bcd76c, distributed/pipeline_parallel.py:223): more than two stages per rank come from a number "
+      "of "
+      "layers per stage, rounded up over the layers, the input and the output."},
+     [](const Request& r, const Strategy& s) {
+       if (s.pipeline == 1 || s.virtualStages <= 2) return false;
+       const Int stages = times(s.pipeline, s.virtualStages), units = r.model.layers + 2;
+       if (stages > units) return true;
+       const Int perStage = (units + stages - 1) / stages;
+       return (units + perStage - 1) / perStage != stages;
+     },
+     [](const Request& r, const Strategy& s) {
+       return "torchtitan (b5bcd76c): no number of layers per stage cuts " + n(r.model.layers) + " layers into " +
+              n(times(s.pipeline, s.virtualStages)) + " stages.";
      }},
     {{"torchtitan.sequenceParallel", Launcher::Torchtitan, "/strategy/sequenceParallel",
       "torchtitan always shards the sequence with tensor parallelism."},
@@ -414,6 +475,14 @@ const Checked kRules[] = {
        return "nanotron (2411b022): sequence " + n(r.job.sequenceLength) + " does not divide by 2 x context " +
               n(s.context) + ".";
      }},
+    {{"nanotron.schedule", Launcher::Nanotron, "/strategy/schedule",
+      "nanotron (2411b022, parallel/pipeline_parallel/engine.py) runs 1F1B or all forwards before all backwards."},
+     [](const Request&, const Strategy& s) {
+       return s.pipeline > 1 && s.schedule != Schedule::OneForwardOneBackward && s.schedule != Schedule::GPipe;
+     },
+     [](const Request&, const Strategy&) {
+       return std::string("nanotron (2411b022): its pipeline engines are 1F1B and all-forward-all-backward.");
+     }},
     {{"nanotron.zero", Launcher::Nanotron, "/strategy/zeroStage",
       "nanotron shards optimizer states only (ZeRO-0 or 1)."},
      [](const Request&, const Strategy& s) { return s.zeroStage > 1; },
@@ -422,6 +491,16 @@ const Checked kRules[] = {
      }},
 
     // Colossal-AI 4f9953be (2026-04)
+    {{"colossalai.schedule", Launcher::ColossalAi, "/strategy/schedule",
+      "Colossal-AI (4f9953be, hybrid_parallel_plugin.py:1041): pipelines are 1F1B, interleaved or zero-bubble with two "
+      "chunks (ZB-V)."},
+     [](const Request&, const Strategy& s) {
+       return s.pipeline > 1 && s.schedule != Schedule::OneForwardOneBackward && s.schedule != Schedule::Interleaved &&
+              s.schedule != Schedule::ZeroBubbleV;
+     },
+     [](const Request&, const Strategy&) {
+       return std::string("Colossal-AI (4f9953be): pipelines are 1F1B, interleaved or ZB-V.");
+     }},
     {{"colossalai.pipelineZero", Launcher::ColossalAi, "/strategy/zeroStage",
       "Colossal-AI (4f9953be, hybrid_parallel_plugin.py:1041): pipeline > 1 needs a ZeRO stage of at most 1."},
      [](const Request&, const Strategy& s) { return s.pipeline > 1 && s.zeroStage > 1; },
