@@ -11,7 +11,9 @@
 
 #include "meshwise/rules.h"
 #include "search/ranking.h"
+#include "search/rule_levels.h"
 #include "search/space.h"
+#include "support/random_problem.h"
 
 namespace meshwise {
 namespace {
@@ -251,6 +253,105 @@ TEST(SearchSpace, IsEmptyWhenAPinDividesNothing) {
   EXPECT_TRUE(result.closest.empty());
   EXPECT_EQ(result.report.rawSpace, 0);
   EXPECT_EQ(Search(request).progress(), 1.0);
+}
+
+// Do the strategies agree in all choices that are made down to the level?
+bool sameDownTo(Level level, const Strategy& a, const Strategy& b) {
+  bool same = a.tensor == b.tensor && a.context == b.context && a.pipeline == b.pipeline && a.data == b.data;
+  if (level >= Level::Expert) same = same && a.expert == b.expert && a.expertTensor == b.expertTensor;
+  if (level >= Level::Pipeline) {
+    same = same && a.schedule == b.schedule && a.virtualStages == b.virtualStages &&
+           a.firstStageLayers == b.firstStageLayers && a.lastStageLayers == b.lastStageLayers;
+  }
+  if (level >= Level::MicroBatch) same = same && a.microBatchSequences == b.microBatchSequences;
+  if (level >= Level::ContextKind) same = same && a.contextKind == b.contextKind;
+  if (level >= Level::SequenceParallel) same = same && a.sequenceParallel == b.sequenceParallel;
+  if (level >= Level::Recompute) same = same && a.recompute == b.recompute;
+  if (level >= Level::Zero) same = same && a.zeroStage == b.zeroStage;
+  if (level >= Level::Placement) same = same && a.placement == b.placement;
+  return same;
+}
+
+TEST(RuleLevels, NoRuleReadsAChoiceBelowItsLevel) {
+  std::vector<std::int64_t> broken(allRules().size(), 0);
+  for (std::uint64_t number = 0; number < 400; ++number) {
+    testing::Random random(number);
+    Request request = testing::randomRequest(random);
+    request.software.launcher = random.pick({Launcher::None, Launcher::MegatronLm, Launcher::Torchtitan,
+                                             Launcher::DeepSpeed, Launcher::MindSpeed, Launcher::Nanotron,
+                                             Launcher::ColossalAi, Launcher::LlmFoundry, Launcher::InternEvo});
+    request.limits.launcherRules = true;
+    if (random.oneIn(2)) {
+      request.limits.schedules = {Schedule::GPipe, Schedule::Interleaved, Schedule::ZeroBubbleH1, Schedule::ZeroBubbleV,
+                                  Schedule::DualPipe};
+    }
+    if (Space(request).size() > 20000) continue;
+    for (std::size_t rule = 0; rule < allRules().size(); ++rule) {
+      if (!ruleApplies(request, allRules()[rule])) continue;
+      const Level level = levelOf(allRules()[rule].code);
+      // The space is in the order of the levels: strategies that agree down to one follow each other.
+      Strategy before;
+      bool verdictBefore = false;
+      Space(request).forEach([&](const Strategy& strategy) {
+        const bool verdict = breaksRule(request, strategy, static_cast<int>(rule));
+        if (sameDownTo(level, before, strategy)) {
+          EXPECT_EQ(verdict, verdictBefore)
+              << allRules()[rule].code << ": " << testing::describe(before) << " / " << testing::describe(strategy);
+        }
+        if (verdict) ++broken[rule];
+        before = strategy;
+        verdictBefore = verdict;
+      });
+      if (HasFailure()) return;
+    }
+  }
+  // Most rules must have been broken somewhere, or agreeing says little.
+  EXPECT_GT(std::count_if(broken.begin(), broken.end(), [](std::int64_t n) { return n > 0; }), 25);
+}
+
+TEST(RuleLevels, EveryRuleHasOne) {
+  // A rule that reads the placement would be right at Level::Placement; so far there is none.
+  for (const Rule& rule : allRules()) EXPECT_LT(levelOf(rule.code), Level::Placement) << rule.code;
+}
+
+// 4 devices, batch 6, 2 layers, 2 heads; blocks as in HasTheSizeCountedByHand, with 4, 2 and (data 4 does not divide) 1
+// micro-batches: tensor 4: 24, context 4: 96, pipeline 4: 12, data 4: 12, tensor 2 x context 2: 192, tensor 2 x
+// pipeline 2: 24, tensor 2 x data 2: 48, context 2 x pipeline 2: 96, context 2 x data 2: 48, pipeline 2 x data 2: 48.
+TEST(SearchCounts, AreThoseCountedByHand) {
+  Request request = tinyRequest(4, 2, 6);
+  request.model.heads = request.model.kvHeads = 2;
+  request.model.headDim = 512;
+  SearchReport report = searchStrategies(request).report;
+  EXPECT_EQ(report.rawSpace, 600);
+  std::map<std::string, std::int64_t> counts = removedBy(report);
+  EXPECT_EQ(counts["strategy.globalBatch"], 12);     // data 4
+  EXPECT_EQ(counts["strategy.headsTensor"], 24);     // tensor 4
+  EXPECT_EQ(counts["strategy.pipelineLayers"], 12);  // pipeline 4
+  // All-to-all over context 4 (half of 96), and with tensor 2 over context 2 (half of 192), has too few heads.
+  EXPECT_EQ(counts["strategy.contextHeads"], 48 + 96);
+  EXPECT_EQ(report.rawSpace, report.evaluated + removedIn(report));
+
+  // Megatron-LM has no ZeRO-2 (a quarter of what is left where ZeRO is a choice: context 4: 48, tensor 2 x context 2:
+  // 96, and the four last blocks whole) and no FSDP with pipelines (a quarter of those).
+  request.software.launcher = Launcher::MegatronLm;
+  report = searchStrategies(request).report;
+  counts = removedBy(report);
+  EXPECT_EQ(counts["strategy.contextHeads"], 48 + 96);
+  EXPECT_EQ(counts["megatron.zero"], (48 + 96 + 48 + 96 + 48 + 48) / 4);
+  EXPECT_EQ(counts["megatron.fsdp"], (96 + 48) / 4);
+  EXPECT_EQ(report.rawSpace, report.evaluated + removedIn(report));
+}
+
+TEST(SearchCounts, TheMemoryBoundCountsEveryLegalStrategyThatCannotFit) {
+  Request request = tinyRequest(8, 4, 16);
+  request.cluster.accelerator.memoryBytes = 3.5e9;
+  const SearchResult found = searchStrategies(request);
+  SearchResult all = searchExhaustively(request);
+  ASSERT_FALSE(found.plans.empty());
+  // The bound is the need itself, so that what it leaves all fits.
+  EXPECT_EQ(removedBy(found.report)["search.memoryBound"], all.report.evaluated - all.report.feasible);
+  EXPECT_GT(removedBy(found.report)["search.memoryBound"], 0);
+  EXPECT_EQ(found.report.feasible, found.report.evaluated);
 }
 
 TEST(BestPlans, KeepsTheBestInOrder) {
