@@ -89,7 +89,8 @@ class OneForwardOneBackwardPaths {
       const std::int64_t middle = total_ - 2 - warm;  // rounds between the first backward and the last forward
       if (middle < 0) continue;
       longest = std::max(longest, entry_[r] + dwell(rank) + exit_[r]);
-      if (chunks_ == 1 && times_.latency > 0) longest = std::max(longest, entry_[r] + tours(rank, middle) + exit_[r]);
+      if (times_.shape.schedule == Schedule::OneForwardOneBackward && times_.latency > 0)
+        longest = std::max(longest, entry_[r] + tours(rank, middle) + exit_[r]);
     }
     return longest;
   }
