@@ -10,6 +10,19 @@ void append(Issues& to, Issues more) {
   for (Issue& issue : more) to.push_back(std::move(issue));
 }
 
+// Narrow products on a device without units for them run at the next wider rate: allowed, but worth saying.
+void remarkOnPrecision(const Request& r, Issues& issues) {
+  const MatrixPeaks& peaks = r.cluster.accelerator.matrixFlopsPerSecond;
+  const bool eight = r.job.precision == Precision::Fp8 || r.job.precision == Precision::Mxfp8;
+  const bool four = r.job.precision == Precision::Nvfp4;
+  if ((eight && !(peaks.fp8 > 0)) || (four && !(peaks.fp4 > 0))) {
+    issues.push_back({"job.precisionNotNative", "/job/precision",
+                      std::string("The accelerator states no ") + (eight ? "fp8" : "fp4") +
+                          " peak; the products are timed at its next wider one.",
+                      Severity::Warning});
+  }
+}
+
 void checkRange(Checks& check, const char* name, const Range& range) {
   constexpr std::int64_t kMost = 1'000'000'000;
   check.count(std::string(name) + "/min", range.min, 0, kMost);
@@ -32,6 +45,7 @@ Issues validateRequest(const Request& r) {
   job.count("globalBatchSequences", r.job.globalBatchSequences, 1, 100'000'000);
   job.number("tokenBudget", r.job.tokenBudget, 0, 1e18, "tokens");
   append(issues, job.take());
+  remarkOnPrecision(r, issues);
 
   Checks software("/software");
   const Software& s = r.software;

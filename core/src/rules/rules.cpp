@@ -310,17 +310,13 @@ const Checked kRules[] = {
      [](const Request&, const Strategy& s) {
        return std::string(kMegatron) + "--tp-comm-overlap at tensor " + n(s.tensor) + " needs --sequence-parallel.";
      }},
-    {{"megatron.zero", Launcher::MegatronLm, "/strategy/zeroStage",
-      "Megatron-LM shards optimizer states (ZeRO-1) or everything through FSDP (ZeRO-3); it has no ZeRO-2."},
-     [](const Request&, const Strategy& s) { return s.zeroStage == 2; },
-     [](const Request&, const Strategy&) {
-       return std::string(kMegatron) + "there is no stage that shards gradients but not parameters.";
-     }},
     {{"megatron.fsdp", Launcher::MegatronLm, "/strategy/zeroStage",
-      "Megatron-LM (d98e8a64, arguments.py:1031): FSDP runs without pipeline parallelism."},
-     [](const Request&, const Strategy& s) { return s.zeroStage == 3 && s.pipeline > 1; },
+      "Megatron-LM (d98e8a64, arguments.py:1031): gradients and parameters are sharded by FSDP, which runs without "
+      "pipeline parallelism."},
+     [](const Request&, const Strategy& s) { return s.zeroStage >= 2 && s.pipeline > 1; },
      [](const Request&, const Strategy& s) {
-       return std::string(kMegatron) + "FSDP with pipeline " + n(s.pipeline) + " is refused.";
+       return std::string(kMegatron) + "FSDP (ZeRO-" + n(s.zeroStage) + ") with pipeline " + n(s.pipeline) +
+              " is refused.";
      }},
     {{"megatron.schedule", Launcher::MegatronLm, "/strategy/schedule", "Megatron-LM runs 1F1B and interleaved 1F1B."},
      [](const Request&, const Strategy& s) {

@@ -40,7 +40,6 @@ constexpr KnownLevel kKnownLevels[] = {
     {"megatron.contextSequence", Level::Block},
     {"megatron.moeSequenceParallel", Level::SequenceParallel},
     {"megatron.overlapTensor", Level::SequenceParallel},
-    {"megatron.zero", Level::Zero},
     {"megatron.fsdp", Level::Zero},
     {"megatron.schedule", Level::Pipeline},
     {"megatron.offload", Level::Recompute},
