@@ -20,7 +20,9 @@ using testing::describe;
 using testing::Random;
 using testing::randomRequest;
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
+#if defined(__EMSCRIPTEN__)
+constexpr std::uint64_t kProblems = 600;
+#elif defined(__SANITIZE_ADDRESS__) || !defined(NDEBUG)
 constexpr std::uint64_t kProblems = 300;
 #else
 constexpr std::uint64_t kProblems = 4000;
@@ -159,6 +161,35 @@ TEST(SearchProperty, BoundsHoldForTheChoicesThatTheyIgnore) {
     });
     if (HasFailure()) return;
   }
+}
+
+TEST(SearchProperty, TheMemoryFloorHoldsForLargerMicroBatches) {
+  std::int64_t checked = 0;
+  for (std::uint64_t number = 0; number < kProblems / 4; ++number) {
+    SCOPED_TRACE("problem " + std::to_string(number));
+    Random random(number + 3000000);
+    Request request = randomRequest(random);
+    if (random.oneIn(2)) {
+      request.limits.schedules = {Schedule::GPipe,        Schedule::Interleaved, Schedule::ZeroBubbleH1,
+                                  Schedule::ZeroBubble2p, Schedule::ZeroBubbleV, Schedule::DualPipe};
+    }
+    Estimator estimator(request);
+    Space(request).forEach([&](const Strategy& strategy) {
+      if (!random.oneIn(50) || firstBrokenRule(request, strategy) >= 0) return;
+      const double floor = estimator.memoryFloorBytes(strategy);
+      Strategy larger = strategy;
+      for (larger.microBatchSequences = 1; larger.microBatchSequences <= request.job.globalBatchSequences;
+           ++larger.microBatchSequences) {
+        if (larger.microBatchSequences < strategy.microBatchSequences || firstBrokenRule(request, larger) >= 0)
+          continue;
+        ++checked;
+        EXPECT_LE(floor, estimator.estimate(larger).memory.peakBytes)
+            << describe(strategy) << " / " << describe(larger);
+      }
+    });
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(checked, static_cast<std::int64_t>(kProblems));
 }
 
 }  // namespace

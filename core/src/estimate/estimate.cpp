@@ -140,7 +140,8 @@ struct Estimator::State {
   double leastSpan(const Strategy& s) const;
   void timeWork(const Strategy& s);
   double spanWithSends(double sendSeconds);
-  StageMemory memoryOfRank(const Strategy& s, const ChunkCost& stage, std::int64_t rank) const;
+  double inFlightOf(const Strategy& s, std::int64_t rank) const;
+  StageMemory memoryOfRank(const Strategy& s, const ChunkCost& stage, double inFlight) const;
   MemoryEstimate memory(const Strategy& s) const;
   void dataParallel(const Strategy& s, Estimate* e, double* step) const;
   Estimate estimate(const Strategy& s);
@@ -353,7 +354,14 @@ Sharding shardingOf(const Strategy& s, bool moe) {
 
 }  // namespace
 
-StageMemory Estimator::State::memoryOfRank(const Strategy& s, const ChunkCost& stage, std::int64_t rank) const {
+// Micro-batches whose activations are alive at once on the rank.
+double Estimator::State::inFlightOf(const Strategy& s, std::int64_t rank) const {
+  if (s.pipeline == 1) return 1;
+  const std::int64_t microBatches = std::max<std::int64_t>(1, static_cast<std::int64_t>(work.microBatches));
+  return inFlightChunks(s.schedule, s.pipeline, rank, s.virtualStages, microBatches) / d(s.virtualStages);
+}
+
+StageMemory Estimator::State::memoryOfRank(const Strategy& s, const ChunkCost& stage, double inFlight) const {
   StageMemory out;
   const Job& job = request.job;
   const Software& soft = request.software;
@@ -366,11 +374,6 @@ StageMemory Estimator::State::memoryOfRank(const Strategy& s, const ChunkCost& s
   out.bytes[at(MemoryClass::Weights)] = held.dense * dense.weights + held.expert * expert.weights;
   out.bytes[at(MemoryClass::Gradients)] = held.dense * dense.gradients + held.expert * expert.gradients;
   out.bytes[at(MemoryClass::OptimizerStates)] = held.dense * dense.optimizer + held.expert * expert.optimizer;
-  const std::int64_t microBatches = std::max<std::int64_t>(1, static_cast<std::int64_t>(work.microBatches));
-  const double inFlight =
-      s.pipeline == 1
-          ? 1
-          : inFlightChunks(s.schedule, s.pipeline, rank, s.virtualStages, microBatches) / d(s.virtualStages);
   out.bytes[at(MemoryClass::Activations)] = s.offloadActivations
                                                 ? stage.saved * std::min(inFlight, 2.0 / std::max(1.0, stage.layers))
                                                 : stage.saved * inFlight;
@@ -406,7 +409,7 @@ MemoryEstimate Estimator::State::memory(const Strategy& s) const {
   for (std::size_t i = 0; i < work.stages.size(); ++i) {
     const StageClass& ranks = work.cut->classes[i];
     for (std::int64_t rank = ranks.begin; rank < ranks.end; rank += std::max<std::int64_t>(1, ranks.end - 1 - rank)) {
-      const StageMemory stage = memoryOfRank(s, work.stages[i], rank);
+      const StageMemory stage = memoryOfRank(s, work.stages[i], inFlightOf(s, rank));
       const double total = stage.total();
       if (rank == 0 || total > m.peakBytes) {
         m.peakBytes = total;
@@ -646,6 +649,17 @@ double Estimator::memoryLowerBoundBytes(const Strategy& s) {
   return state_->memory(s).peakBytes;
 }
 
+// At least one micro-batch is in flight on every rank, under every schedule. With just one, all that a larger
+// micro-batch changes grows with its tokens.
+double Estimator::memoryFloorBytes(const Strategy& s) {
+  state_->prepare(s);
+  double floor = 0;
+  for (const ChunkCost& stage : state_->work.stages) {
+    floor = std::max(floor, state_->memoryOfRank(s, stage, 1).total());
+  }
+  return floor;
+}
+
 Estimate estimateStrategy(const Request& request, const Strategy& strategy) {
   Estimator estimator(request);
   return estimator.estimate(strategy);
@@ -658,7 +672,7 @@ std::vector<StageMemory> stageMemory(const Request& request, const Strategy& str
   for (std::size_t i = 0; i < state.work.stages.size(); ++i) {
     const StageClass& ranks = state.work.cut->classes[i];
     for (std::int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
-      stages.push_back(state.memoryOfRank(strategy, state.work.stages[i], rank));
+      stages.push_back(state.memoryOfRank(strategy, state.work.stages[i], state.inFlightOf(strategy, rank)));
     }
   }
   return stages;

@@ -22,6 +22,8 @@ class Estimator {
   double stepSecondsLowerBound(const Strategy& strategy);
   // Never above estimate(strategy).memory.peakBytes; cheap. The same for both placements.
   double memoryLowerBoundBytes(const Strategy& strategy);
+  // Never above the peak memory of the strategy, nor of the same one with any larger micro-batch.
+  double memoryFloorBytes(const Strategy& strategy);
 
  private:
   friend std::vector<StageMemory> stageMemory(const Request&, const Strategy&);

@@ -1,6 +1,7 @@
 #include "meshwise/search.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -36,6 +37,9 @@ struct Work {
   std::uint8_t recompute = 0;
   std::uint8_t legal = 0;
 };
+
+// Kinds of context parallelism, sequence parallelism off and on, recomputations.
+constexpr std::size_t kWorkShapes = 2 * 2 * 3;
 
 std::int64_t bitCount(unsigned bits) {
   std::int64_t count = 0;
@@ -256,25 +260,31 @@ void Search::State::forEachWork(bool counting, Use use) {
   }
 }
 
-// Fills `works` with what passes the memory bound, and bounds its time.
+// Fills `works` with what passes the memory bound, and bounds its time. The micro-batches come in ascending order:
+// where one needs too much by the bound for larger ones too, these need not be priced.
 void Search::State::collect(bool counting) {
   works.clear();
   worksStrategies = 0;
+  std::array<unsigned, kWorkShapes> hopeless{};  // ZeRO stages and placements, one bit each
   const Block& b = space.blocks()[block];
   const unsigned placements = (1u << b.placementChoices) - 1;
   forEachWork(counting, [&](Work& work) {
+    unsigned& lost =
+        hopeless[static_cast<std::size_t>((work.contextKind * 2 + work.sequenceParallel) * 3) + work.recompute];
     unsigned kept = 0;
     for (std::int64_t zero = 0; zero < b.zeroChoices; ++zero) {
-      const unsigned bits = work.legal & (placements << (zero * b.placementChoices));
-      if (bits == 0) continue;
+      const unsigned both = placements << (zero * b.placementChoices);
+      if ((work.legal & both & ~lost) == 0) continue;
       chooseLast(zero * b.placementChoices);
-      if (estimator.memoryLowerBoundBytes(strategy) > capacityBytes) {
-        if (!counting) continue;
-        removedByMemory += bitCount(bits);
-        settled += bitCount(bits);
-      } else {
-        kept |= bits;
+      if (estimator.memoryLowerBoundBytes(strategy) <= capacityBytes) {
+        kept |= work.legal & both;
+      } else if (estimator.memoryFloorBytes(strategy) > capacityBytes) {
+        lost |= both;
       }
+    }
+    if (counting) {
+      removedByMemory += bitCount(work.legal & ~kept);
+      settled += bitCount(work.legal & ~kept);
     }
     if (kept == 0) return;
     work.legal = static_cast<std::uint8_t>(kept);
