@@ -40,7 +40,7 @@ struct Knob {
 };
 
 const Knob kEfficiencyKnobs[] = {
-    {"matrixFraction", &Efficiency::matrixFraction, nullptr, 0.45, 0.98, 20},
+    {"matrixFraction", &Efficiency::matrixFraction, nullptr, 0.45, 0.98, 60},
     {"matrixFractionFp8", &Efficiency::matrixFractionFp8, nullptr, 0.30, 0.95},
     {"matrixFractionFp4", &Efficiency::matrixFractionFp4, nullptr, 0.20, 0.90},
     {"matrixRampK", &Efficiency::matrixRampK, nullptr, 20, 1500, 3},
@@ -53,14 +53,14 @@ const Knob kEfficiencyKnobs[] = {
     {"scaleUpLatencySeconds", &Efficiency::scaleUpLatencySeconds, nullptr, 1e-6, 4e-5, 3},
     {"scaleOutFraction", &Efficiency::scaleOutFraction, nullptr, 0.20, 0.95},
     {"scaleOutLatencySeconds", &Efficiency::scaleOutLatencySeconds, nullptr, 3e-6, 1e-4},
-    {"scaleOutGrowth", &Efficiency::scaleOutGrowth, nullptr, 0.01, 0.5},
+    {"scaleOutGrowth", &Efficiency::scaleOutGrowth, nullptr, 0.005, 0.5, 0.2},
     {"overlapContention", &Efficiency::overlapContention, nullptr, 0.01, 0.6},
-    {"stepSeconds", &Efficiency::stepSeconds, nullptr, 1e-3, 0.06},
-    {"jitterFraction", &Efficiency::jitterFraction, nullptr, 1e-3, 0.05},
+    {"stepSeconds", &Efficiency::stepSeconds, nullptr, 1e-3, 0.06, 0.3},
+    {"jitterFraction", &Efficiency::jitterFraction, nullptr, 1e-3, 0.05, 0.1},
 };
 const Knob kSoftwareKnobs[] = {
     {"launchFactor", nullptr, &Software::launchFactor, 0.2, 8.0},
-    {"launchSpreadFraction", nullptr, &Software::launchSpreadFraction, 0.01, 1.0},
+    {"launchSpreadFraction", nullptr, &Software::launchSpreadFraction, 0.01, 1.0, 0.2},
     {"vectorFactor", nullptr, &Software::vectorFactor, 0.7, 5.0},
 };
 
