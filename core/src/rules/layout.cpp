@@ -65,10 +65,11 @@ std::int64_t layersOfChunk(std::int64_t layers, const Strategy& s, std::int64_t 
 }
 
 std::int64_t firstLayerOfChunk(std::int64_t layers, const Strategy& s, std::int64_t rank, std::int64_t chunk) {
-  const std::int64_t stage = globalStage(s.schedule, s.pipeline, rank, chunk);
-  if (!stated(s)) return shareBefore(layers, chunkCount(s), stage);
-  // Whole chunks that come before, then the ranks before it in its own chunk, which ZB-V and DualPipe pass downwards.
-  const bool downwards = stage != chunk * s.pipeline + rank;
+  if (!stated(s)) return shareBefore(layers, chunkCount(s), globalStage(s.schedule, s.pipeline, rank, chunk));
+  // Whole chunks that come before, then the ranks before it in its own chunk, which the second chunk of ZB-V and
+  // DualPipe passes from the last to the first.
+  const bool downwards =
+      globalStage(s.schedule, s.pipeline, 0, chunk) > globalStage(s.schedule, s.pipeline, s.pipeline - 1, chunk);
   std::int64_t sum = 0;
   for (std::int64_t r = 0; r < s.pipeline; ++r) {
     const std::int64_t own = statedRankLayers(layers, s, r);
