@@ -132,7 +132,8 @@ TEST(SearchProperty, BoundsNeverExceedTheEstimate) {
       ++checked;
       const Estimate estimate = estimator.estimate(strategy);
       EXPECT_LE(estimator.stepSecondsLowerBound(strategy), estimate.stepSeconds) << describe(strategy);
-      EXPECT_GT(estimator.stepSecondsLowerBound(strategy), 0) << describe(strategy);
+      EXPECT_LE(estimator.idealStepSeconds(), estimate.stepSeconds) << describe(strategy);
+      EXPECT_GT(estimator.idealStepSeconds(), 0) << describe(strategy);
       EXPECT_LE(estimator.memoryLowerBoundBytes(strategy), estimate.memory.peakBytes) << describe(strategy);
     });
     if (HasFailure()) return;

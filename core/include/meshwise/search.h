@@ -33,8 +33,7 @@ struct SearchResult {
   SearchReport report;
   bool complete = false;  // false: stopped early; plans are the best so far
   // What nothing left can beat, in the unit of the objective: seconds, tokens per second and device, USD per step.
-  // Equals the best plan's when complete; 0 when there is no plan. Early in a search nothing is known: 0, or infinity
-  // for tokens per second.
+  // Equals the best plan's when complete; 0 when it is complete without a plan.
   double bestPossible = 0;
   // Only when complete and nothing fits: the plans of least peak memory, least first, at most request.top.
   std::vector<RankedPlan> closest;
@@ -55,7 +54,7 @@ class Search {
   // Looks at about `budget` more strategies (parts that fall as a whole count once; it stops between parts of a few
   // thousand strategies at most); true when the space is exhausted. The slices change nothing in the answer.
   bool step(std::int64_t budget);
-  // Share of the raw space that is settled, 0..1, never falling.
+  // Share of the work that is done, 0..1, never falling; 1 = step() has returned true.
   double progress() const;
   // The best so far; final when step() returned true.
   SearchResult result() const;

@@ -121,6 +121,8 @@ struct Estimator::State {
   PipelineShape shape;
   Work work;
 
+  double idealSeconds = 0;
+
   explicit State(const Request& r)
       : request(r),
         compute(request.cluster.accelerator, request.software, request.job.precision,
@@ -131,8 +133,10 @@ struct Estimator::State {
         flopsPerStep(modelFlopsPerStep(request)) {
     const double nodes = d(request.cluster.devices) / d(std::max<std::int64_t>(1, request.cluster.devicesPerNode));
     jitterShare = request.cluster.accelerator.efficiency.jitterFraction * std::log2(std::max(1.0, nodes));
+    idealSeconds = idealStepSeconds();
   }
 
+  double idealStepSeconds() const;
   const SettingCost& cost(const Strategy& s);
   void priceLayers(const Strategy& s, const LayerSetting& setting, bool moe, SettingCost* c) const;
   ChunkCost chunkCost(const SettingCost& c, const Chunk& chunk) const;
@@ -146,6 +150,31 @@ struct Estimator::State {
   void dataParallel(const Strategy& s, Estimate* e, double* step) const;
   Estimate estimate(const Strategy& s);
 };
+
+// The model's own products and attention of one step at the best rates, spread evenly over all devices; backward is
+// twice the forward's products, and of the attention at least twice.
+double Estimator::State::idealStepSeconds() const {
+  const Shard whole;
+  double sequence = 2 * d(request.job.sequenceLength) * d(request.model.vocab) * d(request.model.hidden) /
+                    compute.bestMatrixFlopsPerSecond(false);
+  for (const bool moe : {false, true}) {
+    for (const bool local : {false, true}) {
+      const std::size_t kind = layerKindIndex(moe, local);
+      if (!cuts.present(kind)) continue;
+      double layer = 0;
+      for (const Operator& op : layerOperators(request.model, request.job, request.software, whole, {moe, local})) {
+        if (op.kind == OperatorKind::Matrix) {
+          layer += 2 * op.count * op.m * op.n * op.k / compute.bestMatrixFlopsPerSecond(op.lowPrecision);
+        } else if (op.kind == OperatorKind::Attention) {
+          layer += 2 * op.batchHeads * op.queries * op.visibleKeys * (op.queryKeyDim + op.valueDim) /
+                   compute.bestAttentionFlopsPerSecond();
+        }
+      }
+      sequence += cuts.layers(kind) * layer;
+    }
+  }
+  return 3 * sequence * d(request.job.globalBatchSequences) / d(request.cluster.devices) * (1 - 1e-9);
+}
 
 namespace {
 
@@ -648,6 +677,8 @@ double Estimator::memoryLowerBoundBytes(const Strategy& s) {
   state_->prepare(s);
   return state_->memory(s).peakBytes;
 }
+
+double Estimator::idealStepSeconds() const { return state_->idealSeconds; }
 
 // At least one micro-batch is in flight on every rank, under every schedule. With just one, all that a larger
 // micro-batch changes grows with its tokens.

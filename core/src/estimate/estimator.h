@@ -20,6 +20,8 @@ class Estimator {
 
   // Never above estimate(strategy).stepSeconds; cheap. The same for all ZeRO stages and placements.
   double stepSecondsLowerBound(const Strategy& strategy);
+  // Never above the step time of any strategy.
+  double idealStepSeconds() const;
   // Never above estimate(strategy).memory.peakBytes; cheap. The same for both placements.
   double memoryLowerBoundBytes(const Strategy& strategy);
   // Never above the peak memory of the strategy, nor of the same one with any larger micro-batch.

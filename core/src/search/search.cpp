@@ -79,6 +79,7 @@ struct Search::State {
   void chooseLast(std::int64_t bit);
   double thresholdSeconds() const;
   double bestPossible() const;
+  double progress() const;
   std::vector<RankedPlan> plansOf(const BestPlans& kept);
 
   enum class Pass { Survey, Refine, Closest, Done };
@@ -120,7 +121,6 @@ struct Search::State {
   std::int64_t removedByTime = 0;
   std::int64_t evaluated = 0;
   std::int64_t feasible = 0;
-  std::int64_t settled = 0;
   std::int64_t looked = 0;  // what step() counts against its budget
 };
 
@@ -141,15 +141,16 @@ Search::State::State(const Request& theRequest)
       best(plansKept(request, space), fasterThan),
       closest(plansKept(request, space), smallerThan),
       removedByRule(allRules().size(), 0) {
+  openBlocks();
   std::size_t groupCount = 0;
   std::size_t workCount = 0;
-  for (const Block& b : space.blocks()) {
-    groupCount += static_cast<std::size_t>(b.experts.size() * b.pipelines.size());
+  for (const Visit& open : visits) {
+    const Block& b = space.blocks()[open.block];
+    groupCount += static_cast<std::size_t>(b.pipelines.size());
     workCount = std::max(workCount, static_cast<std::size_t>(space.sizePerPipeline(b) / space.sizePerRecompute(b)));
   }
   groups.reserve(groupCount);
   works.reserve(workCount);
-  openBlocks();
 }
 
 // Settles the blocks that break a rule as a whole and lines up the others.
@@ -178,7 +179,6 @@ void Search::State::openBlocks() {
 
 void Search::State::remove(int rule, std::int64_t strategies) {
   removedByRule[static_cast<std::size_t>(rule)] += strategies;
-  settled += strategies;
 }
 
 double Search::State::thresholdSeconds() const {
@@ -284,7 +284,6 @@ void Search::State::collect(bool counting) {
     }
     if (counting) {
       removedByMemory += bitCount(work.legal & ~kept);
-      settled += bitCount(work.legal & ~kept);
     }
     if (kept == 0) return;
     work.legal = static_cast<std::uint8_t>(kept);
@@ -303,7 +302,6 @@ void Search::State::evaluateWorks() {
     if (a.sequenceParallel != b.sequenceParallel) return a.sequenceParallel < b.sequenceParallel;
     return a.recompute < b.recompute;
   });
-  settled += worksStrategies;
   for (const Work& work : works) {
     if (work.leastSeconds > thresholdSeconds()) break;
     strategy.microBatchSequences = space.microBatches()[work.microBatch];
@@ -369,7 +367,6 @@ void Search::State::surveyGroup() {
     evaluateWorks();
   } else if (least > thresholdSeconds()) {
     removedByTime += worksStrategies;
-    settled += worksStrategies;
   } else {
     groups.push_back({least, static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(expert),
                       static_cast<std::uint32_t>(pipeline), static_cast<std::uint32_t>(worksStrategies)});
@@ -406,7 +403,6 @@ void Search::State::refineGroup() {
 void Search::State::endRefine() {
   for (; refined < groups.size(); ++refined) {
     removedByTime += groups[refined].strategies;
-    settled += groups[refined].strategies;
   }
   const bool anyLegal = evaluated + removedByMemory > 0;
   pass = best.empty() && anyLegal ? Pass::Closest : Pass::Done;
@@ -450,10 +446,31 @@ bool Search::State::step(std::int64_t budget) {
 }
 
 double Search::State::bestPossible() const {
-  if (pass == Pass::Survey) return objectiveValue(request, 0);
   double least = best.empty() ? kInfinity : best.best().stepSeconds;
-  if (refined < groups.size()) least = std::min(least, groups[refined].leastSeconds);
+  if (pass == Pass::Survey) {
+    least = std::min(least, estimator.idealStepSeconds());
+  } else if (refined < groups.size()) {
+    least = std::min(least, std::max(groups[refined].leastSeconds, estimator.idealStepSeconds()));
+  }
   return least == kInfinity ? 0 : objectiveValue(request, least);
+}
+
+// The survey is nearly all of the work.
+double Search::State::progress() const {
+  const auto share = [](std::size_t done, std::size_t all) {
+    return all == 0 ? 1.0 : static_cast<double>(done) / static_cast<double>(all);
+  };
+  switch (pass) {
+    case Pass::Survey:
+      return 0.9 * share(visit, visits.size());
+    case Pass::Refine:
+      return 0.9 + 0.05 * share(refined, groups.size());
+    case Pass::Closest:
+      return 0.95 + 0.05 * share(visit, visits.size());
+    case Pass::Done:
+      break;
+  }
+  return 1;
 }
 
 std::vector<RankedPlan> Search::State::plansOf(const BestPlans& kept) {
@@ -497,10 +514,7 @@ Search& Search::operator=(Search&&) noexcept = default;
 
 bool Search::step(std::int64_t budget) { return state_->step(budget); }
 
-double Search::progress() const {
-  const std::int64_t size = state_->space.size();
-  return size == 0 ? 1.0 : static_cast<double>(state_->settled) / static_cast<double>(size);
-}
+double Search::progress() const { return state_->progress(); }
 
 SearchResult Search::result() const { return state_->result(); }
 
