@@ -246,6 +246,7 @@ std::string encodePlanAnswer(const RequestDocument& document, const SearchResult
     ObjectWriter writer = startAnswer();
     writer.add("request", encodeRequestValue(document));
     writer.add("plans", encodePlans(result.plans));
+    if (!result.closest.empty()) writer.add("closest", encodePlans(result.closest));
     writer.add("search", encodeSearch(result));
     return finishAnswer(std::move(writer), issues);
   });
