@@ -399,7 +399,7 @@ export interface SearchReport {
   feasible: number;
   /** false: stopped early; the plans are the best so far. */
   complete: boolean;
-  /** Lower bound of the objective over what is left; null without any plan. */
+  /** What nothing left can beat, in the unit of the objective; the best plan's when complete, null without any plan. */
   bestPossible: number | null;
 }
 
@@ -413,6 +413,8 @@ export interface PlanAnswer extends Refusal {
   request: ResolvedRequest;
   /** Best first. */
   plans: Plan[];
+  /** Only when nothing fits: the plans of least peak memory, least first. */
+  closest?: Plan[];
   search: SearchReport;
 }
 
