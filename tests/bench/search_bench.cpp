@@ -30,6 +30,11 @@ Accelerator gpu(double bf16, double memoryBytes, double memoryRate, std::int64_t
 
 Accelerator a100() { return gpu(312e12, 80e9, 2.04e12, 108, 300e9); }
 Accelerator h100() { return gpu(989e12, 80e9, 3.35e12, 132, 450e9); }
+Accelerator gb200() {
+  Accelerator chip = gpu(2500e12, 186e9, 8e12, 148, 900e9);
+  chip.scaleUpDomain = 72;
+  return chip;
+}
 Accelerator h800() { return gpu(989e12, 80e9, 3.35e12, 132, 200e9); }
 
 Request request(const Model& model, const Accelerator& accelerator, std::int64_t devices, std::int64_t sequenceLength,
@@ -94,6 +99,10 @@ Request trillionOn4096A100() {
   return request(dense(128, 25600, 160, 160, 102400, 51200, false), a100(), 4096, 2048, 3072);
 }
 
+Request trillionOn100000Gb200() {
+  return request(dense(128, 25600, 160, 160, 102400, 51200, false), gb200(), 100000, 2048, 10000);
+}
+
 void countStrategies(benchmark::State& state, const SearchReport& report) {
   std::int64_t legal = report.rawSpace;
   for (const RemovedCount& removed : report.removed) {
@@ -121,6 +130,7 @@ BENCHMARK_CAPTURE(Search, llama70bOn512H100, llama70bOn512H100)->Unit(benchmark:
 BENCHMARK_CAPTURE(Search, gpt3On1024A100, gpt3On1024A100)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Search, deepseekV3On2048H800, deepseekV3On2048H800)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Search, trillionOn4096A100, trillionOn4096A100)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Search, trillionOn100000Gb200, trillionOn100000Gb200)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Search, llama405bOn16384H100, llama405bOn16384H100)->Unit(benchmark::kMillisecond);
 
 // Full estimates of legal strategies in the order of the search, what strategies share being computed once.
