@@ -23,6 +23,10 @@ std::string n(Int value) { return std::to_string(value); }
 bool divides(Int part, Int whole) { return part > 0 && whole % part == 0; }
 bool vShaped(Schedule s) { return s == Schedule::ZeroBubbleV || s == Schedule::DualPipe; }
 bool uneven(const Strategy& s) { return s.firstStageLayers >= 0 || s.lastStageLayers >= 0; }
+// No stated stage has more layers than there are: what later sums rely on.
+bool endsFit(const Request& r, const Strategy& s) {
+  return s.firstStageLayers <= r.model.layers && s.lastStageLayers <= r.model.layers;
+}
 // Saturates: hostile degrees must not overflow.
 Int times(Int a, Int b) {
   Int product = 0;
@@ -36,12 +40,13 @@ bool positive(const Strategy& s) {
          s.firstStageLayers >= -1 && s.lastStageLayers >= -1 && s.zeroStage >= 0 && s.zeroStage <= 3;
 }
 
-// Layers of the fullest stage: rank 1 gets left-over layers first, the end ranks may be stated. Requires that the
-// layers fill the pipeline.
-Int fullestStage(Int layers, const Strategy& s) {
+// Layers of the fullest stage: rank 1 gets left-over layers first, the end ranks may be stated. -1 where the layers do
+// not fill the pipeline, which other rules say.
+Int fullestStage(const Request& r, const Strategy& s) {
+  if (s.virtualStages > r.model.layers / s.pipeline || !endsFit(r, s)) return -1;
   Int most = 0;
   for (const Int rank : {Int{0}, Int{1}, s.pipeline - 1}) {
-    if (rank < s.pipeline) most = std::max(most, layersOfStage(layers, s, rank));
+    if (rank < s.pipeline) most = std::max(most, layersOfStage(r.model.layers, s, rank));
   }
   return most;
 }
@@ -176,7 +181,7 @@ const Checked kRules[] = {
        if (!uneven(s)) return false;
        if (s.pipeline < 2) return true;
        if (s.firstStageLayers == 0 || s.lastStageLayers == 0) return true;
-       if (s.firstStageLayers > r.model.layers || s.lastStageLayers > r.model.layers) return true;
+       if (!endsFit(r, s)) return true;
        const Int rest = r.model.layers - (s.firstStageLayers >= 0 ? s.firstStageLayers : 0) -
                         (s.lastStageLayers >= 0 ? s.lastStageLayers : 0);
        const Int places = s.pipeline - (s.firstStageLayers >= 0 ? 1 : 0) - (s.lastStageLayers >= 0 ? 1 : 0);
@@ -221,13 +226,13 @@ const Checked kRules[] = {
      [](const Request& r, const Strategy& s) {
        if (s.recomputeLayers == 0) return false;
        if (s.recompute != Recompute::Full || s.recomputeLayers > r.model.layers) return true;
-       const bool filled = s.virtualStages <= r.model.layers / s.pipeline;  // otherwise another rule speaks
-       return filled && s.recomputeLayers > fullestStage(r.model.layers, s);
+       const Int most = fullestStage(r, s);
+       return most >= 0 && s.recomputeLayers > most;
      },
      [](const Request& r, const Strategy& s) {
+       const Int most = fullestStage(r, s);
        return "recomputeLayers " + n(s.recomputeLayers) +
-              " needs recompute \"full\" and at most the layers of a stage" +
-              (s.virtualStages <= r.model.layers / s.pipeline ? ", " + n(fullestStage(r.model.layers, s)) : "") + ".";
+              " needs recompute \"full\" and at most the layers of a stage" + (most >= 0 ? ", " + n(most) : "") + ".";
      }},
 
     // Megatron-LM; MindSpeed runs these checks too.
@@ -235,7 +240,7 @@ const Checked kRules[] = {
       "Megatron-LM (d98e8a64, arguments.py:968, transformer_config.py:2309): layers divide by pipeline unless the "
       "first or last stage is stated; then the middle stages share the rest evenly."},
      [](const Request& r, const Strategy& s) {
-       if (s.pipeline == 1) return false;
+       if (s.pipeline == 1 || !endsFit(r, s)) return false;
        if (!uneven(s)) return r.model.layers % s.pipeline != 0;
        const Int rest = r.model.layers - (s.firstStageLayers >= 0 ? s.firstStageLayers : 0) -
                         (s.lastStageLayers >= 0 ? s.lastStageLayers : 0);
@@ -254,7 +259,7 @@ const Checked kRules[] = {
     {{"megatron.layersVirtual", Launcher::MegatronLm, "/strategy/virtualStages",
       "Megatron-LM (d98e8a64, arguments.py:972): the layers of a stage divide by its virtual stages."},
      [](const Request& r, const Strategy& s) {
-       if (s.pipeline == 1 || s.virtualStages == 1) return false;
+       if (s.pipeline == 1 || s.virtualStages == 1 || !endsFit(r, s)) return false;
        if (!uneven(s)) return r.model.layers % times(s.pipeline, s.virtualStages) != 0;
        for (const Int rank : {Int{0}, Int{1}, s.pipeline - 1}) {
          if (rank < s.pipeline && layersOfStage(r.model.layers, s, rank) % s.virtualStages != 0) return true;
