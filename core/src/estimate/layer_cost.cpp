@@ -53,7 +53,7 @@ OperatorTime LayerCostModel::timeOf(const Operator& op) const {
   for (const double size : {op.count, op.m, op.n, op.k}) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &size, sizeof bits);
-    hash = (hash ^ bits) * 0x9e3779b97f4a7c15ull;
+    hash = (hash ^ bits ^ (bits >> 32)) * 0x9e3779b97f4a7c15ull;  // whole numbers have their bits on top
     hash ^= hash >> 32;
   }
   MatrixTime& known = matrixTimes_[hash % kMatrixTimes];
