@@ -35,9 +35,11 @@ export function baseValue({ value, unit }) {
   return Number((value * factors[unit]).toPrecision(15));
 }
 
-// Sourced values become plain values, at any depth.
+// Sourced values become plain values, at any depth. With `usePriors`, a fitted constant is what it was before the fit:
+// that is where a new fit starts and what holds it.
+let usePriors = false;
 const plain = (value) => {
-  if (isSourced(value)) return baseValue(value);
+  if (isSourced(value)) return baseValue(usePriors && 'prior' in value ? { ...value, value: value.prior } : value);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]));
 };
@@ -94,7 +96,8 @@ function sourcesEntry(preset) {
 const modelSources = (preset) => pick(preset, ['huggingFaceId', 'sources', 'published']);
 
 // {catalogue, sources}: two plain objects, ready for JSON.
-export function buildCatalogue(presetsDir) {
+export function buildCatalogue(presetsDir, { priors = false } = {}) {
+  usePriors = priors;
   const [models, accelerators, clusters, software] = ['models', 'accelerators', 'clusters', 'software'].map((kind) =>
     readPresets(join(presetsDir, kind)),
   );
@@ -125,16 +128,17 @@ function serialize(document) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-  const target = process.argv[2] ?? join(root, 'build', 'catalogue.json');
-  const { catalogue, sources } = buildCatalogue(join(root, 'presets'));
+  const [path] = process.argv.slice(2).filter((argument) => argument !== '--priors');
+  const target = path ?? join(root, 'build', 'catalogue.json');
+  const { catalogue, sources } = buildCatalogue(join(root, 'presets'), { priors: process.argv.includes('--priors') });
   mkdirSync(dirname(target), { recursive: true });
-  for (const [path, document] of [
+  for (const [file, document] of [
     [target, catalogue],
     [target.replace(/\.json$/, '-sources.json'), sources],
   ]) {
     const text = serialize(document);
-    writeFileSync(path, text);
+    writeFileSync(file, text);
     const counts = Object.entries(document).map(([kind, presets]) => `${Object.keys(presets).length} ${kind}`);
-    console.log(`${path}: ${counts.join(', ')}; ${text.length} bytes, ${gzipSync(text, { level: 9 }).length} gzipped`);
+    console.log(`${file}: ${counts.join(', ')}; ${text.length} bytes, ${gzipSync(text, { level: 9 }).length} gzipped`);
   }
 }

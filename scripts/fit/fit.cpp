@@ -55,7 +55,7 @@ const Knob kEfficiencyKnobs[] = {
     {"scaleOutLatencySeconds", &Efficiency::scaleOutLatencySeconds, nullptr, 3e-6, 1e-4},
     {"scaleOutGrowth", &Efficiency::scaleOutGrowth, nullptr, 0.005, 0.5, 0.2},
     {"overlapContention", &Efficiency::overlapContention, nullptr, 0.01, 0.6},
-    {"stepSeconds", &Efficiency::stepSeconds, nullptr, 1e-3, 0.06, 0.3},
+    {"stepSeconds", &Efficiency::stepSeconds, nullptr, 1e-3, 0.02, 0.3},
     {"jitterFraction", &Efficiency::jitterFraction, nullptr, 1e-3, 0.05, 0.1},
 };
 const Knob kSoftwareKnobs[] = {
@@ -88,6 +88,9 @@ std::uint64_t hash(const std::string& text) {
   for (const unsigned char c : text) h = (h ^ c) * 1099511628211ull;
   return h ^ (h >> 31);
 }
+
+// A constant counts as seen by the runs when moving it by a fifth changes the loss by more than this.
+constexpr double kSeenChange = 0.0003;
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -240,8 +243,8 @@ int main(int argc, char** argv) {
     double prior, lower, upper, pull;
   };
   const auto fitBlock = [&](std::vector<Row*> touched, const std::vector<Slot>& slots, int evaluations) {
-    if (touched.size() < 4) return;
     const std::size_t count = slots.size();
+    if (touched.size() < 4 || count == 0) return;
     std::vector<double> lower(count), upper(count), start(count), centre(count);
     for (std::size_t i = 0; i < count; ++i) {
       lower[i] = std::log(slots[i].lower);
@@ -292,7 +295,8 @@ int main(int argc, char** argv) {
   const auto addSlots = [](std::vector<Slot>& slots, std::map<std::string, double>& block,
                            const std::map<std::string, double>& priorBlock, const Knob* knobs, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      slots.push_back({&block.at(knobs[i].name), priorBlock.at(knobs[i].name), knobs[i].lower, knobs[i].upper, knobs[i].pull});
+      slots.push_back(
+          {&block.at(knobs[i].name), priorBlock.at(knobs[i].name), knobs[i].lower, knobs[i].upper, knobs[i].pull});
     }
   };
 
@@ -302,7 +306,38 @@ int main(int argc, char** argv) {
   for (const Row& row : rows) {
     if (row.fitted) generationsOf[row.profile].insert(row.generation);
   }
+  // Constants that turned out not to be seen by the runs: back at their priors and out of the later rounds.
+  std::set<const double*> frozen;
+  const auto isSeen = [&](std::vector<Row*>& touched, const Slot& slot, double base) {
+    const double value = *slot.value;
+    double change = 0;
+    for (const double factor : {1.2, 1 / 1.2}) {
+      *slot.value = value * factor;
+      change = std::max(change, std::fabs(loss(touched, values) - base));
+    }
+    *slot.value = value;
+    return change > kSeenChange;
+  };
+  const auto freezeUnseen = [&](std::vector<Row*> touched, const std::vector<Slot>& slots) {
+    if (touched.size() < 4) return;
+    const double base = loss(touched, values);
+    std::vector<const Slot*> unseen;
+    for (const Slot& slot : slots) {
+      if (!isSeen(touched, slot, base)) unseen.push_back(&slot);
+    }
+    for (const Slot* slot : unseen) {
+      *slot->value = slot->prior;
+      frozen.insert(slot->value);
+    }
+  };
+  const auto active = [&](std::vector<Slot> slots) {
+    slots.erase(
+        std::remove_if(slots.begin(), slots.end(), [&](const Slot& slot) { return frozen.count(slot.value) > 0; }),
+        slots.end());
+    return slots;
+  };
   for (int round = 0; round < rounds; ++round) {
+    const bool freeze = round == rounds / 2 && rounds > 1;
     for (auto& [generation, block] : values.efficiency) {
       std::vector<Row*> touched;
       std::set<std::string> profiles;
@@ -316,7 +351,8 @@ int main(int argc, char** argv) {
         addSlots(slots, values.software[profile], prior.software[profile], kSoftwareKnobs, std::size(kSoftwareKnobs));
       }
       addSlots(slots, block, prior.efficiency[generation], kEfficiencyKnobs, std::size(kEfficiencyKnobs));
-      fitBlock(touched, slots, static_cast<int>(effort * slots.size()));
+      if (freeze) freezeUnseen(touched, slots);
+      fitBlock(touched, active(slots), static_cast<int>(effort * slots.size()));
     }
     for (const auto& [profile, generations] : generationsOf) {
       if (generations.size() < 2) continue;
@@ -326,7 +362,8 @@ int main(int argc, char** argv) {
       }
       std::vector<Slot> slots;
       addSlots(slots, values.software[profile], prior.software[profile], kSoftwareKnobs, std::size(kSoftwareKnobs));
-      fitBlock(touched, slots, static_cast<int>(effort * slots.size()));
+      if (freeze) freezeUnseen(touched, slots);
+      fitBlock(touched, active(slots), static_cast<int>(effort * slots.size()));
     }
     std::vector<Row*> fitted;
     for (Row& row : rows) {
@@ -351,7 +388,7 @@ int main(int argc, char** argv) {
       block[knobs[i].name] = value;
       result[knobs[i].name] = {{"value", value},
                                {"prior", priorBlock.at(knobs[i].name)},
-                               {"identified", touched.size() >= 4 && rise > 0.0005},
+                               {"identified", touched.size() >= 4 && frozen.count(&block[knobs[i].name]) == 0},
                                {"lossRise", touched.empty() ? 0 : rise}};
     }
     loss(touched, values);

@@ -284,6 +284,7 @@ void visitSoftware(V& v, T& s) {
   v.boolean("overlapParameterGather", s.overlapParameterGather);
   v.boolean("overlapPipeline", s.overlapPipeline);
   v.boolean("scatterGatherPipeline", s.scatterGatherPipeline);
+  v.boolean("deduplicatedDispatch", s.deduplicatedDispatch);
   v.boolean("overlapExpert", s.overlapExpert);
   v.boolean("asyncTensorBackward", s.asyncTensorBackward);
   v.number("reservedBytes", s.reservedBytes, 0, kMaxBytes);

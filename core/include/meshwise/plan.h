@@ -51,6 +51,7 @@ struct Software {
   bool overlapParameterGather = true;    // the parameter all-gather of ZeRO-1 and 2 beside the next forward
   bool overlapPipeline = true;           // asynchronous point-to-point
   bool scatterGatherPipeline = false;  // tensor ranks send a slice each and gather on arrival (arXiv 2104.04473, section 4.1)
+  bool deduplicatedDispatch = false;  // routed tokens cross to each scale-up domain once (DeepEP)
   bool overlapExpert = false;            // all-to-all under the other half batch or shared experts
   bool asyncTensorBackward = true;       // input-gradient all-reduce beside the weight gradient (paper Eq. 12)
   double reservedBytes = 1.5e9;          // context, communicators, workspace

@@ -101,13 +101,13 @@ CollectiveCost Network::allReduce(const Group& group, double bytes) const {
   return cost;
 }
 
-CollectiveCost Network::allToAll(const Group& group, double bytes) const {
+CollectiveCost Network::allToAll(const Group& group, double bytes, double betweenShare) const {
   CollectiveCost cost;
   if (group.members <= 1 || bytes <= 0) return cost;
   const double p = group.members;
   const double k = group.perDomain;
   const double inside = k > 1 ? (k - 1) / p * bytes / scaleUpRate(k) : 0;
-  const double between = group.domains > 1 ? (p - k) / p * bytes / scaleOutRate(group) : 0;
+  const double between = group.domains > 1 ? (p - k) / p * bytes * betweenShare / scaleOutRate(group) : 0;
   // both tiers work at once; every peer costs a message, sent in parallel over the ports
   cost.seconds = std::max(inside, between) + efficiency_.scaleUpLatencySeconds +
                  (group.domains > 1 ? efficiency_.scaleOutLatencySeconds +

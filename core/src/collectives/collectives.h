@@ -29,8 +29,9 @@ class Network {
   CollectiveCost allReduce(const Group& group, double bytes) const;
   CollectiveCost reduceScatter(const Group& group, double bytes) const;
   CollectiveCost allGather(const Group& group, double bytes) const;
-  // `bytes`: what each member holds and redistributes.
-  CollectiveCost allToAll(const Group& group, double bytes) const;
+  // `bytes`: what each member holds and redistributes. `betweenShare`: part of the traffic between domains that is left
+  // when copies for one domain travel once.
+  CollectiveCost allToAll(const Group& group, double bytes, double betweenShare = 1) const;
   // One message to the rank `stride` further on.
   double pointToPoint(double stride, double bytes) const;
 

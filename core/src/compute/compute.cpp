@@ -19,6 +19,18 @@ bool isFlash(AttentionKernel kernel) {
   return kernel == AttentionKernel::Flash1 || kernel == AttentionKernel::Flash2 || kernel == AttentionKernel::Flash3;
 }
 
+// Matrix units load 16 bytes at a time: rows that are no multiple of 8 two-byte values take narrower loads. NVIDIA's
+// matrix multiplication guide (section 2.2, alignment 8, 4, 2, 1 on A100 with cuBLAS 11).
+double alignment(double n, double k) {
+  const auto step = [](double size) {
+    const double rest = std::fmod(size, 8);
+    if (rest == 0) return 1.0;
+    if (rest == 4) return 0.75;
+    return rest == 2 || rest == 6 ? 0.5 : 0.25;
+  };
+  return std::min(step(n), step(k));
+}
+
 // Keys at which fused attention reaches half of its asymptote (prologue, softmax rescaling, ragged causal edge).
 constexpr double kAttentionRampKeys = 160;
 
@@ -76,7 +88,7 @@ double ComputeModel::bestAttentionFlopsPerSecond() const {
 double ComputeModel::matrixSeconds(double count, double m, double n, double k, bool lowPrecision,
                                    double outputBytes) const {
   if (count <= 0 || m <= 0 || n <= 0 || k <= 0) return 0;
-  const double rate = bestMatrixFlopsPerSecond(lowPrecision) / units_;  // of one compute unit
+  const double rate = bestMatrixFlopsPerSecond(lowPrecision) * alignment(n, k) / units_;  // of one compute unit
   // Tiles run in waves over the compute units and the last wave may be nearly empty; libraries win back about half of
   // that loss (stream-K, persistent kernels): halfway between whole and fractional waves has the least error on the
   // A100 products of the public operator table (median 2.6 %, 183 products). The K ramp is the cost of filling and
@@ -103,8 +115,8 @@ double ComputeModel::flashRate(const Operator& op, double fraction) const {
   double kernel = 1.0;
   // Flash-1 against flash-2 on A100: 30 to 50 % slower forward and backward (arXiv 2307.08691, figures 4 to 6).
   if (software_.attentionKernel == AttentionKernel::Flash1) kernel = 0.6;
-  // The constants are those of a generation's best kernel. On devices with fp8 units (Hopper and later) flash-2 does not
-  // use the asynchronous units: flash-3 is 1.5 to 2 times faster forward, 1.5 to 1.75 backward (arXiv 2407.08608).
+  // The constants are those of a generation's best kernel. On devices with fp8 units (Hopper and later) flash-2 does
+  // not use the asynchronous units: flash-3 is 1.5 to 2 times faster forward, 1.5 to 1.75 backward (arXiv 2407.08608).
   if (asynchronousUnits_ && software_.attentionKernel == AttentionKernel::Flash2) kernel = 0.6;
   if (asynchronousUnits_ && software_.attentionKernel == AttentionKernel::Flash1) kernel = 0.4;
   // Narrow heads leave less arithmetic per softmax element (arXiv 2307.08691, figure 4: head dim 64 against 128).

@@ -27,8 +27,6 @@ struct LayerCostModel::Products {
   OperatorTime column[2];  // column-parallel products that follow the gather: attention input, MLP up
   OperatorTime row[2];     // row-parallel products before the scatter: attention output, MLP down
   OperatorTime attention;
-  OperatorTime shared;   // MLP beside routed experts
-  OperatorTime expert;   // routed experts
   double recompute = 0;  // compute seconds run again under selective recomputation
   double recomputeKernels = 0;
   double forwardKernels = 0, backwardKernels = 0;
@@ -101,11 +99,6 @@ LayerCost LayerCostModel::price(const OperatorList& list, const LayerSetting& se
       case Part::Mlp:
       case Part::MlpActivation:
         if (matrix) add(mlpMatrix++ == 0 ? products->column[1] : products->row[1], t);
-        add(products->shared, t);
-        break;
-      case Part::Expert:
-      case Part::ExpertActivation:
-        add(products->expert, t);
         break;
       default:
         break;
@@ -202,7 +195,7 @@ void LayerCostModel::addContext(LayerCost& cost, const LayerSetting& setting, co
   cost.backwardInput.hidden += (1 - contention) * std::min(backward, products.attention.backwardInput * share);
 }
 
-void LayerCostModel::addExpert(LayerCost& cost, const LayerSetting& setting, const Products& products) const {
+void LayerCostModel::addExpert(LayerCost& cost, const LayerSetting& setting) const {
   const Shard& shard = setting.shard;
   const Model& model = request_.model;
   const double element = activationBytes(request_.job.precision);
@@ -212,7 +205,19 @@ void LayerCostModel::addExpert(LayerCost& cost, const LayerSetting& setting, con
   cost.dispatchBytes = bytes * shard.expertTensor;
   const double contention = request_.cluster.accelerator.efficiency.overlapContention;
   double each = 0;
-  if (shard.expert > 1) each += 2 * network_.allToAll(network_.group(shard.expertTensor, shard.expert), bytes).total();
+  if (shard.expert > 1) {
+    const Group group = network_.group(shard.expertTensor, shard.expert);
+    double distinct = 1;
+    if (request_.software.deduplicatedDispatch && group.domains > 1) {
+      // A token goes once to each domain that holds one of its experts and fans out inside: of K experts spread evenly
+      // over D domains, D (1 - (1 - 1/D)^K) domains are distinct (DeepEP; DeepSeek-V3, arXiv 2412.19437,
+      // section 3.2.2).
+      double missed = 1;
+      for (std::int64_t i = 0; i < model.moe.topK; ++i) missed *= 1 - 1 / group.domains;
+      distinct = group.domains * (1 - missed) / static_cast<double>(model.moe.topK);
+    }
+    each += 2 * network_.allToAll(group, bytes, std::min(1.0, distinct)).total();
+  }
   if (shard.expertTensor > 1) {
     const Group group = network_.group(1, shard.expertTensor);
     each += network_.allGather(group, bytes * shard.expertTensor).total() +
@@ -221,12 +226,11 @@ void LayerCostModel::addExpert(LayerCost& cost, const LayerSetting& setting, con
   cost.forward.expert += each;
   cost.backwardInput.expert += each;
   if (request_.software.overlapExpert) {
-    // under the shared experts and attention of the other half batch (DeepSeek-V3, arXiv 2412.19437, section 3.2.1)
-    const double forwardRoom = cost.forward.compute - products.expert.forward;
-    const double backwardRoom =
-        cost.backwardInput.compute - products.expert.backwardInput + products.expert.backwardWeight;
-    cost.forward.hidden += (1 - contention) * std::min(each, std::max(0.0, forwardRoom));
-    cost.backwardInput.hidden += (1 - contention) * std::min(each, std::max(0.0, backwardRoom));
+    // under the compute of another micro-batch that runs the opposite direction (DeepSeek-V3, arXiv 2412.19437, section
+    // 3.2.1): all of it can hide, and slows that compute
+    cost.forward.hidden += (1 - contention) * std::min(each, cost.forward.compute);
+    cost.backwardInput.hidden +=
+        (1 - contention) * std::min(each, cost.backwardInput.compute + cost.backwardWeight.compute);
   }
 }
 
@@ -244,13 +248,20 @@ void LayerCostModel::finish(LayerCost& cost, const LayerSetting& setting, const 
     cost.recompute.compute = products.recompute;
   }
   // The device waits where the host cannot launch kernels as fast as they run.
-  cost.forward.host = std::max(0.0, (products.forwardKernels + extra) * launch - cost.forward.total());
-  cost.backwardInput.host = std::max(
-      0.0, (products.backwardKernels + extra) * launch - cost.backwardInput.total() - cost.backwardWeight.total());
+  // Kernels differ in length, so that some wait for the host even where the sum would not: the fourth root of the sum
+  // of fourth powers passes smoothly from the larger of the two to either one (square roots give the same bits
+  // everywhere).
+  const auto waiting = [](double device, double host) {
+    const double d2 = device * device, h2 = host * host;
+    return std::max(0.0, std::sqrt(std::sqrt(d2 * d2 + h2 * h2)) - device);
+  };
+  cost.forward.host = waiting(cost.forward.total(), (products.forwardKernels + extra) * launch);
+  cost.backwardInput.host =
+      waiting(cost.backwardInput.total() + cost.backwardWeight.total(), (products.backwardKernels + extra) * launch);
   if (setting.recompute == Recompute::Full) {
     cost.recompute.host = cost.forward.host;
   } else if (products.recomputeKernels > 0) {
-    cost.recompute.host = std::max(0.0, products.recomputeKernels * launch - cost.recompute.total());
+    cost.recompute.host = waiting(cost.recompute.total(), products.recomputeKernels * launch);
   }
 }
 
@@ -265,7 +276,7 @@ LayerCost LayerCostModel::layer(const LayerSetting& setting, LayerKind kind) con
   const bool mlpCollective = !model.parallelBlock && (!kind.moe || model.sharedExpertWidth() > 0);
   addTensorCollectives(cost, setting, products, true, mlpCollective);
   addContext(cost, setting, products);
-  if (kind.moe) addExpert(cost, setting, products);
+  if (kind.moe) addExpert(cost, setting);
   finish(cost, setting, products);
   return cost;
 }

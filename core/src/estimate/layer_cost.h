@@ -67,7 +67,7 @@ class LayerCostModel {
   void addTensorCollectives(LayerCost& cost, const LayerSetting& setting, const Products& products, bool attention,
                             bool mlp) const;
   void addContext(LayerCost& cost, const LayerSetting& setting, const Products& products) const;
-  void addExpert(LayerCost& cost, const LayerSetting& setting, const Products& products) const;
+  void addExpert(LayerCost& cost, const LayerSetting& setting) const;
   void finish(LayerCost& cost, const LayerSetting& setting, const Products& products) const;
 
   const Request& request_;
