@@ -53,7 +53,7 @@ function bareNumbers(value, path) {
   if (Array.isArray(value)) return value.flatMap((item, index) => bareNumbers(item, `${path}/${index}`));
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, member]) => {
-    const isQuantity = key === 'value' && 'unit' in value && 'source' in value;
+    const isQuantity = (key === 'value' || key === 'prior') && 'unit' in value && 'source' in value;
     const isChoice = key === 'value' && 'source' in value && !('unit' in value) && path.endsWith('/expertTensor');
     return isQuantity || isChoice ? [] : bareNumbers(member, `${path}/${key}`);
   });
