@@ -43,7 +43,7 @@ TEST_F(Presets, LoadWithoutAFault) {
   EXPECT_EQ(catalogue().models.size(), 142u);
   EXPECT_EQ(catalogue().accelerators.size(), 57u);
   EXPECT_EQ(catalogue().clusters.size(), 60u);
-  EXPECT_EQ(catalogue().software.size(), 18u);
+  EXPECT_EQ(catalogue().software.size(), 20u);
 }
 
 // tests/golden/parameter_counts.json was counted by other code.
