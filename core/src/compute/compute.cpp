@@ -121,7 +121,8 @@ double ComputeModel::flashRate(const Operator& op, double fraction) const {
   if (asynchronousUnits_ && software_.attentionKernel == AttentionKernel::Flash1) kernel = 0.4;
   // Narrow heads leave less arithmetic per softmax element (arXiv 2307.08691, figure 4: head dim 64 against 128).
   const double width = op.queryKeyDim <= 64 ? 0.85 : 1.0;
-  const double ramp = op.visibleKeys / (op.visibleKeys + kAttentionRampKeys);
+  const double keys = op.visibleKeys / op.passes;
+  const double ramp = keys / (keys + kAttentionRampKeys);
   return peak_ * fraction * kernel * width * ramp;
 }
 
@@ -134,7 +135,7 @@ double ComputeModel::attentionForwardSeconds(const Operator& op) const {
   if (isFlash(software_.attentionKernel)) {
     const double flops =
         2 * op.batchHeads * op.queries * op.visibleKeys * (padded(op.queryKeyDim) + padded(op.valueDim));
-    return flops / flashRate(op, efficiency_.attentionForward) + efficiency_.kernelSeconds;
+    return flops / flashRate(op, efficiency_.attentionForward) + op.passes * efficiency_.kernelSeconds;
   }
   // Two batched products over the full square; the causal half is not skipped.
   return matrixSeconds(op.batchHeads, op.queries, op.keys, op.queryKeyDim, false, element_) +
@@ -146,7 +147,7 @@ double ComputeModel::attentionBackwardSeconds(const Operator& op) const {
     // Five products instead of two: scores again, then gradients of V, P, Q and K.
     const double flops =
         2 * op.batchHeads * op.queries * op.visibleKeys * (3 * padded(op.queryKeyDim) + 2 * padded(op.valueDim));
-    return flops / flashRate(op, efficiency_.attentionBackward) + 2 * efficiency_.kernelSeconds;
+    return flops / flashRate(op, efficiency_.attentionBackward) + 2 * op.passes * efficiency_.kernelSeconds;
   }
   return matrixSeconds(op.batchHeads, op.queries, op.keys, op.valueDim, false, element_) +
          matrixSeconds(op.batchHeads, op.keys, op.valueDim, op.queries, false, element_) +
@@ -179,8 +180,8 @@ OperatorTime ComputeModel::time(const Operator& op) const {
       const bool flash = isFlash(software_.attentionKernel);
       t.forward = attentionForwardSeconds(op);
       t.backwardInput = attentionBackwardSeconds(op);
-      t.forwardKernels = flash ? 1 : 2;
-      t.backwardInputKernels = flash ? 2 : 4;
+      t.forwardKernels = (flash ? 1 : 2) * op.passes;
+      t.backwardInputKernels = (flash ? 2 : 4) * op.passes;
       break;
     }
     case OperatorKind::Vector:

@@ -64,9 +64,9 @@ struct Context {
     }
   }
 
-  // Fused: reads the input and writes the output; backward reads gradient, input and (in cache) statistics and writes one
-  // gradient. Not fused, 16 bit: upcast (2 + 4), square (4 + 4), mean (4), scale (4 + 4), downcast (4 + 2), weight (2 + 2):
-  // 34 bytes a value where the fused kernel moves 4; automatic differentiation runs about twice that backward.
+  // Fused: reads the input and writes the output; backward reads gradient, input and (in cache) statistics and writes
+  // one gradient. Not fused, 16 bit: upcast (2 + 4), square (4 + 4), mean (4), scale (4 + 4), downcast (4 + 2), weight
+  // (2 + 2): 34 bytes a value where the fused kernel moves 4; automatic differentiation runs about twice that backward.
   void norm(Part part, double rows, double width, double savedBytes) {
     const double values = rows * width;
     const double weight = width * (model.normBias ? 2.0 : 1.0);
@@ -83,7 +83,7 @@ struct Context {
     // add (+ bias, dropout): fused in one pass, otherwise a kernel each
     const double forward =
         software.fusedMlp ? 3 * element + dropout : (3 + (withBias ? 2 : 0) + 2 * dropout) * element + dropout;
-// where the stream branches, backward adds the two gradients; dropout's own backward reads its mask
+    // where the stream branches, backward adds the two gradients; dropout's own backward reads its mask
     const double backward = 3 * element + (software.dropout ? 2 * element + 1 : 0);
     vector(part, forward * values, backward * values, software.fusedMlp ? 1 : 1 + (withBias ? 1 : 0) + dropout,
            software.dropout ? 2 : 1, dropout * values);
@@ -105,6 +105,7 @@ struct Context {
       visible = a.chunked ? window / 2 : window * (1 - window / (2 * sequence));
     }
     op.visibleKeys = visible;
+    op.passes = shard.context > 1 && !shard.contextAllToAll ? shard.context : 1;
     op.queryKeyDim = d(model.queryKeyHeadDim());
     op.valueDim = d(model.valueHeadDim());
     const double scores = op.batchHeads * op.queries * op.keys;
@@ -116,6 +117,14 @@ struct Context {
       // log-sum-exp of each row in fp32 (flash-1 keeps it too); the output is the next product's input
       op.savedBytes = 4 * op.batchHeads * op.queries;
       list.add(op);
+      if (shard.context > 1 && !shard.contextAllToAll) {
+        // each further part's output is merged into the running one by its log-sum-exp, in fp32; backward adds the
+        // gradients of queries, keys and values of each part
+        const double merged = (shard.context - 1) * op.batchHeads * op.queries;
+        vector(Part::CoreAttention, merged * op.valueDim * (4 + 4 + element),
+               merged * (op.queryKeyDim * 3 * element + (op.queryKeyDim + op.valueDim) * 3 * element),
+               shard.context - 1, 2 * (shard.context - 1), 0);
+      }
       return;
     }
     // Korthikanti et al., arXiv 2205.05198, section 4.1: softmax output 2 bytes, mask 1, dropout output 2 per score.

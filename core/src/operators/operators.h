@@ -41,6 +41,7 @@ struct Operator {
   bool hasWeight = false;     // has a weight-gradient product
   // Attention: batch * heads on this rank; queries of this rank; keys a query sees on average and at most; head widths.
   double batchHeads = 0, queries = 0, visibleKeys = 0, keys = 0, queryKeyDim = 0, valueDim = 0;
+  double passes = 1;  // ring attention: the keys arrive in this many parts, a kernel each
   // Vector: bytes moved through device memory and kernels launched.
   double forwardBytes = 0, backwardBytes = 0;
   double forwardKernels = 1, backwardKernels = 1;
@@ -48,8 +49,8 @@ struct Operator {
   double savedBytes = 0;
 };
 
-// Up to kCapacity operators in place. Lists are made for every setting that a search prices, so the unused tail is never
-// written and a copy takes only what is there.
+// Up to kCapacity operators in place. Lists are made for every setting that a search prices, so the unused tail is
+// never written and a copy takes only what is there.
 class OperatorList {
  public:
   static constexpr std::size_t kCapacity = 48;
