@@ -11,7 +11,7 @@ if (!resultPath) {
   process.exit(2);
 }
 const presets = resolve(folder ?? join(dirname(fileURLToPath(import.meta.url)), '../../presets'));
-const result = JSON.parse(readFileSync(resultPath, 'utf8'));
+const result = JSON.parse(readFileSync(resultPath === '-' ? 0 : resultPath, 'utf8'));
 
 // the same grouping as in fit.cpp: accelerators that share their constants
 const generations = [

@@ -13,8 +13,8 @@ const rooms = {
   compute: ['facts', 'operators'],
   collectives: ['facts', 'operators'],
   memory: ['facts', 'operators', 'rules'],
-  rules: ['facts'],
-  schedule: ['facts', 'operators', 'compute', 'collectives', 'memory', 'rules'],
+  rules: ['facts', 'schedule'],
+  schedule: ['facts'],
   estimate: ['facts', 'operators', 'compute', 'collectives', 'memory', 'schedule', 'rules'],
   search: ['facts', 'operators', 'compute', 'collectives', 'memory', 'schedule', 'rules', 'estimate'],
 };

@@ -76,6 +76,8 @@ Result<RunDocument> decodeRun(std::string_view json, const Catalogue& catalogue)
       stateInterleavedChunks(row, request.model.layers, completed);
       resolveStrategy(&completed, "/strategy", profile, request.model.isMoe(),
                       isClusterSound ? request.cluster.devices : 0, sink, document.strategy);
+      // logs print the switch also where there is nothing to split
+      if (document.strategy.tensor == 1) document.strategy.sequenceParallel = false;
       document.hasStrategy = true;
     } else {
       sink.add("field.type", "/strategy", "must be an object; got " + quoteForMessage(*strategy));

@@ -154,9 +154,11 @@ const Checked kRules[] = {
               " does not divide by expertTensor.";
      }},
     {{"strategy.pipelineLayers", Launcher::None, "/strategy/pipeline",
-      "Every pipeline stage and virtual stage needs at least one layer."},
+      "Every pipeline stage and virtual stage needs at least one layer; with virtual stages the first and the last chunk "
+      "may hold the embedding and the head alone."},
      [](const Request& r, const Strategy& s) {
-       return s.pipeline > r.model.layers || s.virtualStages > r.model.layers / s.pipeline;
+       return s.pipeline > r.model.layers ||
+              times(s.pipeline, s.virtualStages) > r.model.layers + (s.virtualStages > 1 ? 2 : 0);
      },
      [](const Request& r, const Strategy& s) {
        return n(r.model.layers) + " layers do not fill pipeline " + n(s.pipeline) + " x virtual stages " +
