@@ -14,7 +14,7 @@ int main() {
       "scaleUpBytesPerSecond": 300e9, "scaleUpDomain": 8}},
     "job": {"sequenceLength": 1024, "globalBatchSequences": 64, "precision": "bf16"},
     "strategy": {"data": 8, "microBatchSequences": 2}})",
-                                             meshwise::Catalogue{});
+                                               meshwise::Catalogue{});
   for (const meshwise::Issue& issue : decoded.issues) std::printf("%s %s\n", issue.path.c_str(), issue.message.c_str());
   if (!decoded.ok() || !decoded.value.hasStrategy) return 1;
   const meshwise::Estimate estimate = meshwise::estimateStrategy(decoded.value.request, decoded.value.strategy);

@@ -34,12 +34,12 @@ struct Software {
   std::string profile = "megatron-core-2025";
   Launcher launcher = Launcher::MegatronLm;  // whose validity rules apply
   AttentionKernel attentionKernel = AttentionKernel::Flash2;
-  bool fusedNorm = true;                 // one kernel per norm; otherwise a chain of element-wise kernels
-  bool fusedMlp = true;                  // activation and gate in one kernel; bias, dropout and residual fused
-  bool fusedCrossEntropy = false;        // loss without a stored fp32 copy of the logits
-  bool dropout = false;                  // dropout masks stored and applied (models of the GPT-3 era)
-  bool cudaGraphs = false;               // no per-kernel launch cost on the host
-  double launchFactor = 1.0;             // host time per kernel over the accelerator's launchSeconds (eager Python > 1)
+  bool fusedNorm = true;           // one kernel per norm; otherwise a chain of element-wise kernels
+  bool fusedMlp = true;            // activation and gate in one kernel; bias, dropout and residual fused
+  bool fusedCrossEntropy = false;  // loss without a stored fp32 copy of the logits
+  bool dropout = false;            // dropout masks stored and applied (models of the GPT-3 era)
+  bool cudaGraphs = false;         // no per-kernel launch cost on the host
+  double launchFactor = 1.0;       // host time per kernel over the accelerator's launchSeconds (eager Python > 1)
   // Processes that launch kernels drift apart: host time grows by this per doubling of the tensor ranks that wait for
   // each other in every layer.
   double launchSpreadFraction = 0.0;
@@ -50,12 +50,13 @@ struct Software {
   bool overlapData = true;               // gradient reduce-scatter and parameter all-gather beside compute
   bool overlapParameterGather = true;    // the parameter all-gather of ZeRO-1 and 2 beside the next forward
   bool overlapPipeline = true;           // asynchronous point-to-point
-  bool scatterGatherPipeline = false;  // tensor ranks send a slice each and gather on arrival (arXiv 2104.04473, section 4.1)
-  bool deduplicatedDispatch = false;  // routed tokens cross to each scale-up domain once (DeepEP)
-  bool overlapExpert = false;            // all-to-all under the other half batch or shared experts
-  bool asyncTensorBackward = true;       // input-gradient all-reduce beside the weight gradient (paper Eq. 12)
-  double reservedBytes = 1.5e9;          // context, communicators, workspace
-  double allocatorFraction = 0.04;       // lost to fragmentation, of allocated bytes
+  bool scatterGatherPipeline =
+      false;  // tensor ranks send a slice each and gather on arrival (arXiv 2104.04473, section 4.1)
+  bool deduplicatedDispatch = false;      // routed tokens cross to each scale-up domain once (DeepEP)
+  bool overlapExpert = false;             // all-to-all under the other half batch or shared experts
+  bool asyncTensorBackward = true;        // input-gradient all-reduce beside the weight gradient (paper Eq. 12)
+  double reservedBytes = 1.5e9;           // context, communicators, workspace
+  double allocatorFraction = 0.04;        // lost to fragmentation, of allocated bytes
   std::int64_t vocabularyMultiple = 128;  // vocabulary is padded to this times tensor
 };
 

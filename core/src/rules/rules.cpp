@@ -154,7 +154,8 @@ const Checked kRules[] = {
               " does not divide by expertTensor.";
      }},
     {{"strategy.pipelineLayers", Launcher::None, "/strategy/pipeline",
-      "Every pipeline stage and virtual stage needs at least one layer; with virtual stages the first and the last chunk "
+      "Every pipeline stage and virtual stage needs at least one layer; with virtual stages the first and the last "
+      "chunk "
       "may hold the embedding and the head alone."},
      [](const Request& r, const Strategy& s) {
        return s.pipeline > r.model.layers ||

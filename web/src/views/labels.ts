@@ -46,6 +46,7 @@ export function methodsLabel(s: Strategy): string {
   const parts = [labelled('answer.recompute', s.recompute), t('answer.zero', { n: s.zeroStage })];
   if (s.sequenceParallel) parts.push(t('answer.sequenceParallel'));
   if (s.pipeline > 1 && s.schedule) parts.push(labelled('schedule', s.schedule));
+  if (s.context > 1) parts.push(t('answer.contextKind', { kind: labelled('contextKind', s.contextKind) }));
   return parts.join(', ');
 }
 

@@ -28,7 +28,10 @@ const columns: Column[] = [
   degree('tp', 'table.tp', (p) => p.strategy.tensor),
   degree('pp', 'table.pp', (p) => p.strategy.pipeline),
   degree('dp', 'table.dp', (p) => p.strategy.data),
-  degree('cp', 'table.cp', (p) => p.strategy.context),
+  {
+    ...degree('cp', 'table.cp', (p) => p.strategy.context),
+    cell: (p) => (p.strategy.context > 1 && p.strategy.contextKind === 'allToAll' ? `${p.strategy.context} a2a` : p.strategy.context),
+  },
   degree('ep', 'table.ep', (p) => p.strategy.expert),
   degree('vpp', 'table.vpp', (p) => p.strategy.virtualStages),
   { ...degree('mbs', 'table.mbsShort', (p) => p.strategy.microBatchSequences), plain: undefined },

@@ -29,6 +29,9 @@ export interface Asked {
   zeroStage: string;
   schedule: string; // '' = automatic
   sequenceParallel: boolean;
+  contextKind: string;
+  /** What a filled-in plan says beyond the form: placement, layers of the end stages, shard group and the like. */
+  rest: JsonObject;
 }
 
 export const emptyAsked: Asked = {
@@ -37,7 +40,11 @@ export const emptyAsked: Asked = {
   zeroStage: '1',
   schedule: '',
   sequenceParallel: true,
+  contextKind: 'ring',
+  rest: {},
 };
+
+const carried = new Set(['placement', 'firstStageLayers', 'lastStageLayers', 'fsdpGroup', 'recomputeModules', 'recomputeLayers', 'offloadActivations']);
 
 export function askedFrom(strategy: Partial<Strategy> | JsonObject): Asked {
   const number = (key: string, fallback: string): string => {
@@ -51,6 +58,8 @@ export function askedFrom(strategy: Partial<Strategy> | JsonObject): Asked {
     zeroStage: number('zeroStage', '1'),
     schedule: typeof s.schedule === 'string' && number('pipeline', '1') !== '1' ? s.schedule : '',
     sequenceParallel: s.sequenceParallel === true,
+    contextKind: s.contextKind === 'allToAll' ? 'allToAll' : 'ring',
+    rest: Object.fromEntries(Object.entries(s).filter(([key]) => carried.has(key))),
   };
 }
 
@@ -61,6 +70,8 @@ interface Question {
 
 function readAsked(asked: Asked): Question {
   const strategy: JsonObject = {
+    ...asked.rest,
+    contextKind: asked.contextKind,
     recompute: asked.recompute,
     zeroStage: Number(asked.zeroStage),
     schedule: asked.schedule || null,
@@ -134,7 +145,7 @@ export function WhyNot({ asked, setAsked, chosen, explain, request }: WhyNotProp
                     value={asked.degrees[key]}
                     aria-invalid={error ? 'true' : undefined}
                     aria-describedby={`${id}-note`}
-                    onInput={(event) => set({ degrees: { ...asked.degrees, [key]: event.currentTarget.value } })}
+                    onInput={(event) => set({ degrees: { ...asked.degrees, [key]: event.currentTarget.value }, rest: {} })}
                   />
                 </div>
                 <p class="field-note" id={`${id}-note`}>
@@ -147,7 +158,7 @@ export function WhyNot({ asked, setAsked, chosen, explain, request }: WhyNotProp
             <div class="field-label">
               <label for="why-recompute">{t('why.recompute')}</label>
             </div>
-            <select id="why-recompute" value={asked.recompute} onChange={(event) => set({ recompute: event.currentTarget.value })}>
+            <select id="why-recompute" value={asked.recompute} onChange={(event) => set({ recompute: event.currentTarget.value, rest: {} })}>
               {recomputes.map((value) => (
                 <option value={value}>{labelled('recompute', value)}</option>
               ))}
@@ -171,6 +182,16 @@ export function WhyNot({ asked, setAsked, chosen, explain, request }: WhyNotProp
               <option value="">{t('why.scheduleAuto')}</option>
               {schedules.map((value) => (
                 <option value={value}>{labelled('schedule', value)}</option>
+              ))}
+            </select>
+          </div>
+          <div class="field">
+            <div class="field-label">
+              <label for="why-context-kind">{t('why.contextKind')}</label>
+            </div>
+            <select id="why-context-kind" value={asked.contextKind} onChange={(event) => set({ contextKind: event.currentTarget.value })}>
+              {(['ring', 'allToAll'] as const).map((value) => (
+                <option value={value}>{t(`contextKind.${value}`)}</option>
               ))}
             </select>
           </div>
