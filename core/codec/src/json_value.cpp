@@ -103,7 +103,7 @@ class TreeBuilder {
       parent.items.push_back(std::move(value));
       return &parent.items.back();
     }
-    parent.members.emplace_back(stack_.back().key, std::move(value));
+    parent.members.push_back({stack_.back().key, std::move(value)});
     return &parent.members.back().second;
   }
 

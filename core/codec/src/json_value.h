@@ -11,6 +11,8 @@
 
 namespace meshwise {
 
+struct JsonMember;
+
 struct JsonValue {
   enum class Kind { Null, Boolean, Integer, Number, String, Array, Object };
 
@@ -20,14 +22,22 @@ struct JsonValue {
   double number = 0;
   std::string text;
   std::vector<JsonValue> items;
-  std::vector<std::pair<std::string, JsonValue>> members;
+  std::vector<JsonMember> members;
 
-  static JsonValue null() { return {}; }
+  // Defined where a member's type is complete.
+  JsonValue();
+  JsonValue(const JsonValue& other);
+  JsonValue(JsonValue&& other) noexcept;
+  JsonValue& operator=(const JsonValue& other);
+  JsonValue& operator=(JsonValue&& other) noexcept;
+  ~JsonValue();
+
+  static JsonValue null();
   static JsonValue of(bool value);
   static JsonValue of(std::int64_t value);
   static JsonValue of(double value);
   static JsonValue of(std::string_view value);
-  static JsonValue of(const char* value) { return of(std::string_view(value)); }
+  static JsonValue of(const char* value);
   static JsonValue array();
   static JsonValue object();
 
@@ -38,9 +48,27 @@ struct JsonValue {
 
   // Member of an object, or nullptr.
   const JsonValue* find(std::string_view key) const;
-  void add(std::string_view key, JsonValue value) { members.emplace_back(std::string(key), std::move(value)); }
-  void append(JsonValue value) { items.push_back(std::move(value)); }
+  void add(std::string_view key, JsonValue value);
+  void append(JsonValue value);
 };
+
+struct JsonMember {
+  std::string first;
+  JsonValue second;
+};
+
+inline JsonValue::JsonValue() = default;
+inline JsonValue::JsonValue(const JsonValue& other) = default;
+inline JsonValue::JsonValue(JsonValue&& other) noexcept = default;
+inline JsonValue& JsonValue::operator=(const JsonValue& other) = default;
+inline JsonValue& JsonValue::operator=(JsonValue&& other) noexcept = default;
+inline JsonValue::~JsonValue() = default;
+inline JsonValue JsonValue::null() { return {}; }
+inline JsonValue JsonValue::of(const char* value) { return of(std::string_view(value)); }
+inline void JsonValue::add(std::string_view key, JsonValue value) {
+  members.push_back({std::string(key), std::move(value)});
+}
+inline void JsonValue::append(JsonValue value) { items.push_back(std::move(value)); }
 
 // Collects issues up to a limit, so that a hostile document cannot make an answer of megabytes.
 class IssueSink {

@@ -414,8 +414,15 @@ StageMemory Estimator::State::memoryOfRank(const Strategy& s, const ChunkCost& s
   }
   // ZeRO-3 holds two gathered layers at a time: the one that runs and the one prefetched
   if (s.zeroStage >= 3) {
-    working += gathersEachMicroBatch(s) ? 2 * stage.layerParameters * element
-                                        : (stage.held.dense + stage.held.expert) * element;
+    if (gathersEachMicroBatch(s)) {
+      working += 2 * stage.layerParameters * element;
+      // the embedding and the head are a unit of their own, gathered as long as the model runs
+      const double ends = (stage.last ? c.head.denseParameters : 0) + (stage.first ? c.embedding.denseParameters : 0);
+      working += ends * element;
+    } else {
+      // gathered for the whole step, and so are the gradients that are reduced at its end
+      working += (held.dense + held.expert) * (element + (usesFp32Gradients(job, soft) ? 4 : 2));
+    }
   }
   out.bytes[at(MemoryClass::WorkingSet)] = working;
   double buffers = 0;

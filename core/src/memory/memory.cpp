@@ -15,6 +15,11 @@ StateBytes stateBytesPerParameter(const Job& job, const Software& software, int 
   const bool fp32 = job.precision == Precision::Fp32;
   b.weights = fp32 ? 4 : 2;
   b.gradients = usesFp32Gradients(job, software) ? 4 : 2;
+  if (software.launcher == Launcher::DeepSpeed && b.gradients == 4 && !fp32 && zeroStage < 3) {
+    // the bf16 optimizer accumulates in fp32 beside the 16-bit gradients of backward (DeepSpeed
+    // runtime/bf16_optimizer.py)
+    b.gradients += 2;
+  }
   const double moments = job.optimizer == Optimizer::Adam ? 2 : 1;
   if (software.pureBf16) {
     b.optimizer = 2 * moments;
@@ -84,9 +89,15 @@ ActivationBytes activationBytesOf(const OperatorList& list, Recompute recompute,
 }
 
 double logitsBytes(const Software& software, double tokens, double localVocabulary, double element) {
-  // Unfused: 16-bit logits, the fp32 softmax kept for backward, and the 16-bit gradient. Fused: logits and their
-  // gradient share one buffer.
-  const double each = software.fusedCrossEntropy ? element + 2 : element + 4 + 2;
+  double each = element + 2;  // fused: logits and their gradient
+  if (!software.fusedCrossEntropy) {
+    const bool vocabularyParallel = software.launcher == Launcher::MegatronLm ||
+                                    software.launcher == Launcher::MindSpeed ||
+                                    software.launcher == Launcher::DeepSpeed;
+    // Megatron's vocabulary-parallel loss works in one fp32 copy in place and casts its gradient. PyTorch's own keeps
+    // the fp32 cast, the log-softmax, and both gradients.
+    each = vocabularyParallel ? element + 4 + element : element + 4 + 4 + 4 + element;
+  }
   return tokens * localVocabulary * each;
 }
 
