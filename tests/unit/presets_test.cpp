@@ -43,7 +43,7 @@ TEST_F(Presets, LoadWithoutAFault) {
   EXPECT_EQ(catalogue().models.size(), 142u);
   EXPECT_EQ(catalogue().accelerators.size(), 57u);
   EXPECT_EQ(catalogue().clusters.size(), 60u);
-  EXPECT_EQ(catalogue().software.size(), 20u);
+  EXPECT_EQ(catalogue().software.size(), 21u);
 }
 
 // tests/golden/parameter_counts.json was counted by other code.
@@ -128,7 +128,7 @@ TEST_F(Presets, EfficienciesArePhysical) {
 TEST_F(Presets, FrameworkLabelsPickTheirProfile) {
   const std::pair<const char*, const char*> kLabels[] = {
       {"Megatron-LM (2021)", "megatron-lm-2021"},
-      {"Megatron-LM fork (zero bubble)", "megatron-core-2024"},
+      {"Megatron-LM fork (zero bubble)", "megatron-zero-bubble-2023"},
       {"Megatron-LM 0.14-era + TE 2.11 (fused cross entropy)", "megatron-core-2025"},
       {"Megatron-DeepSpeed", "megatron-deepspeed-2022"},
       {"Megatron-Bridge NeMo 25.09", "megatron-bridge-2025"},
