@@ -47,7 +47,12 @@ const columns: Column[] = [
     key: 'schedule',
     head: 'table.schedule',
     sort: (p) => (p.strategy.pipeline > 1 ? (p.strategy.schedule ?? '') : ''),
-    cell: (p) => (p.strategy.pipeline > 1 ? labelled('schedule', p.strategy.schedule) : '–'),
+    cell: (p) => (
+      <>
+        {p.strategy.pipeline > 1 ? labelled('schedule', p.strategy.schedule) : '–'}
+        {p.strategy.placement === 'pipelineBeforeData' && <small class="slower"> {t('table.pipelineInner')}</small>}
+      </>
+    ),
     plain: (p) => p.strategy.pipeline === 1,
   },
   {
