@@ -205,6 +205,7 @@ export interface Software {
   overlapParameterGather: boolean;
   overlapPipeline: boolean;
   scatterGatherPipeline: boolean;
+  parallelLogits: boolean;
   deduplicatedDispatch: boolean;
   overlapExpert: boolean;
   asyncTensorBackward: boolean;

@@ -272,6 +272,7 @@ void visitSoftware(V& v, T& s) {
   v.boolean("fusedNorm", s.fusedNorm);
   v.boolean("fusedMlp", s.fusedMlp);
   v.boolean("fusedCrossEntropy", s.fusedCrossEntropy);
+  v.boolean("parallelLogits", s.parallelLogits);
   v.boolean("dropout", s.dropout);
   v.boolean("cudaGraphs", s.cudaGraphs);
   v.number("launchFactor", s.launchFactor, 0, 1000);

@@ -37,9 +37,10 @@ struct Software {
   bool fusedNorm = true;           // one kernel per norm; otherwise a chain of element-wise kernels
   bool fusedMlp = true;            // activation and gate in one kernel; bias, dropout and residual fused
   bool fusedCrossEntropy = false;  // loss without a stored fp32 copy of the logits
-  bool dropout = false;            // dropout masks stored and applied (models of the GPT-3 era)
-  bool cudaGraphs = false;         // no per-kernel launch cost on the host
-  double launchFactor = 1.0;       // host time per kernel over the accelerator's launchSeconds (eager Python > 1)
+  bool parallelLogits = true;  // the loss works on each tensor rank's part of the vocabulary; else on gathered logits
+  bool dropout = false;        // dropout masks stored and applied (models of the GPT-3 era)
+  bool cudaGraphs = false;     // no per-kernel launch cost on the host
+  double launchFactor = 1.0;   // host time per kernel over the accelerator's launchSeconds (eager Python > 1)
   // Processes that launch kernels drift apart: host time grows by this per doubling of the tensor ranks that wait for
   // each other in every layer.
   double launchSpreadFraction = 0.0;

@@ -410,7 +410,8 @@ StageMemory Estimator::State::memoryOfRank(const Strategy& s, const ChunkCost& s
   const double tokens = d(s.microBatchSequences) * d(job.sequenceLength) / d(s.context);
   const double hidden = d(request.model.hidden);
   if (stage.last) {
-    out.bytes[at(MemoryClass::Logits)] = logitsBytes(soft, tokens, c.paddedVocabulary / d(s.tensor), element);
+    out.bytes[at(MemoryClass::Logits)] =
+        logitsBytes(soft, tokens, c.paddedVocabulary / (soft.parallelLogits ? d(s.tensor) : 1), element);
   }
   // ZeRO-3 holds two gathered layers at a time: the one that runs and the one prefetched
   if (s.zeroStage >= 3) {

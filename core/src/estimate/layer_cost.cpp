@@ -325,8 +325,12 @@ LayerCost LayerCostModel::head(const LayerSetting& setting, double paddedVocabul
       cost.backwardInput.tensor += sum.seconds;
       cost.backwardInput.tensorReduction += sum.reductionSeconds;
     }
-    // maximum, predicted logit and sum of exponentials of each token
-    cost.forward.tensor += 3 * network_.allReduce(group, 4 * tokens).total();
+    if (request_.software.parallelLogits) {
+      // maximum, predicted logit and sum of exponentials of each token
+      cost.forward.tensor += 3 * network_.allReduce(group, 4 * tokens).total();
+    } else {
+      cost.forward.tensor += network_.allGather(group, element * tokens * paddedVocabulary).total();
+    }
   }
   finish(cost, plain, products);
   return cost;

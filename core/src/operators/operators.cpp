@@ -204,7 +204,9 @@ struct Context {
     // The pre-activation stays for backward; the activation's output is the input of the next product.
     vector(activation, element * rows * (up + width) * passes, element * rows * (2 * up + width) * passes, kernels,
            kernels, 0);
-    vector(inner, 0, 0, 0, 0, element * rows * up);
+    // Not fused, a gated unit also keeps the activated gate for the product's backward.
+    const double gate = model.gatedMlp && !software.fusedMlp ? width : 0;
+    vector(inner, 0, 0, 0, 0, element * rows * (up + gate));
     matrix(inner, 1, rows, hidden, width, 0, model.biases.mlp ? hidden : 0, true);
     vector(activation, 0, 0, 0, 0, linearInput * rows * width);
   }
@@ -340,7 +342,7 @@ OperatorList headOperators(const Model& model, const Job& job, const Software& s
     list.add(copy);
   }
   c.list = list;
-  const double logits = c.tokens * width;
+  const double logits = c.tokens * (software.parallelLogits ? width : paddedVocabulary);
   if (software.fusedCrossEntropy) {
     c.vector(Part::Head, (c.element + 4) * logits, 2 * c.element * logits, 3, 1, 0);
   } else {
