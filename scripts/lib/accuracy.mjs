@@ -108,14 +108,17 @@ function scoreChoice(rows) {
   };
 }
 
-// One rate a device type, the median of what its runs reached: what a planner without physics would say.
+// One rate a device type: the median over sources of the median that each source's runs reached, so that sources count
+// alike here as well. What a planner without physics would say.
 function baseline(rows) {
   const rates = {};
-  for (const row of rows) (rates[row.accelerator] ??= []).push(row.flop / (row.measured * row.devices));
-  const rate = Object.fromEntries(Object.entries(rates).map(([accelerator, values]) => [accelerator, median(values)]));
+  for (const row of rows) ((rates[row.accelerator] ??= {})[row.family] ??= []).push(row.flop / (row.measured * row.devices));
+  const rate = Object.fromEntries(
+    Object.entries(rates).map(([accelerator, families]) => [accelerator, median(Object.values(families).map(median))]),
+  );
   const predicted = rows.map((row) => ({ ...row, predicted: row.flop / (rate[row.accelerator] * row.devices) }));
   return {
-    what: 'one model-FLOP rate for each accelerator, the median of these same rows',
+    what: 'one model-FLOP rate for each accelerator, the median over sources of their medians, on these same rows',
     time: scoreTime(predicted),
     choice: scoreChoice(predicted),
   };
