@@ -28,14 +28,30 @@ std::string answer(Work work) {
   try {
     return work();
   } catch (const std::exception& error) {
-    return encodeRefusal({{"internal.exception", "", std::string("the engine failed: ") + error.what()}});
+    return encodeRefusal({{"internal.exception", "", std::string("The engine failed: ") + error.what()}});
   } catch (...) {
-    return encodeRefusal({{"internal.exception", "", "the engine failed"}});
+    return encodeRefusal({{"internal.exception", "", "The engine failed."}});
   }
 }
 
-Issue missingStrategy() {
-  return {"field.missing", "/strategy", "is required here: the parallel layout to look at", Severity::Error};
+// A request for a function that looks at its strategy.
+Result<RequestDocument> decodeWithStrategy(const std::string& json, const Catalogue& catalogue) {
+  Result<RequestDocument> decoded = decodeRequest(json, catalogue);
+  const bool isText = decoded.issues.size() == 1 && decoded.issues.front().path.empty();
+  if (!decoded.value.hasStrategy && !isText) {  // text that is no document has no fields to miss
+    decoded.issues.push_back({"field.missing", "/strategy",
+                              "strategy is missing; it must be the parallel layout to look at.", Severity::Error});
+  }
+  return decoded;
+}
+
+// The same, refused as well when the strategy breaks a rule.
+Result<RequestDocument> decodeLegal(const std::string& json, const Catalogue& catalogue) {
+  Result<RequestDocument> decoded = decodeWithStrategy(json, catalogue);
+  if (!decoded.ok()) return decoded;
+  const Issues broken = checkStrategy(decoded.value.request, decoded.value.strategy);
+  decoded.issues.insert(decoded.issues.end(), broken.begin(), broken.end());
+  return decoded;
 }
 
 SearchResult searchAll(const Request& request) {
@@ -45,25 +61,28 @@ SearchResult searchAll(const Request& request) {
   return search.result();
 }
 
-// Plans without any that fits: said outright, so that an empty list is never read as success.
-void explainEmptyPlans(const SearchResult& result, Issues& issues) {
-  if (!result.complete || !result.plans.empty()) return;
-  if (result.report.evaluated > 0 && result.report.feasible == 0) {
-    issues.push_back(
-        {"plan.nothingFits", "",
-         "none of the " + std::to_string(result.report.evaluated) + " strategies that the rules allow fits in memory",
-         Severity::Warning});
-  } else {
-    issues.push_back({"plan.nothingLegal", "",
-                      "the rules and limits leave no strategy; search.removed says which did what", Severity::Warning});
-  }
-}
-
-std::string seconds(double value) {
-  // Four significant digits; the exact numbers stand beside it.
+// Four significant digits, for sentences; the exact numbers stand beside them.
+std::string rounded(double value) {
   char text[64];
   std::snprintf(text, sizeof text, "%.4g", value);
   return text;
+}
+
+std::string gibibytes(double bytes) { return rounded(bytes / 1073741824.0) + " GiB"; }
+
+// Plans without any that fits: said outright, so that an empty list is never read as success.
+void explainEmptyPlans(const SearchResult& result, Issues& issues) {
+  if (!result.complete || !result.plans.empty()) return;
+  if (!result.closest.empty()) {
+    const MemoryEstimate& least = result.closest.front().estimate.memory;
+    issues.push_back({"plan.nothingFits", "",
+                      "No strategy that rules and limits allow fits in memory: the least needs " +
+                          gibibytes(least.peakBytes) + " of " + gibibytes(least.capacityBytes) + ".",
+                      Severity::Warning});
+  } else {
+    issues.push_back({"plan.nothingLegal", "",
+                      "Rules and limits leave no strategy; search.removed says which did what.", Severity::Warning});
+  }
 }
 
 // "rule text; rule text" of at most three issues.
@@ -90,7 +109,7 @@ std::string largestDifference(const Estimate& own, const Estimate& other) {
   }
   if (own.time[largest] <= other.time[largest]) return "";
   return std::string(", most of it ") + enumName(static_cast<TimeTerm>(largest)) + " (+" +
-         seconds(own.time[largest] - other.time[largest]) + " s)";
+         rounded(own.time[largest] - other.time[largest]) + " s)";
 }
 
 Explanation explainStrategy(const RequestDocument& document) {
@@ -129,11 +148,9 @@ Explanation explainStrategy(const RequestDocument& document) {
       if (own.memory.classes[i] > own.memory.classes[largest]) largest = i;
     }
     out.verdict = "doesNotFit";
-    out.summary = "Stage " + std::to_string(own.memory.peakStage) + " needs " +
-                  seconds(own.memory.peakBytes / 1073741824.0) + " GiB of " +
-                  seconds(own.memory.capacityBytes / 1073741824.0) + " GiB; the largest part is " +
-                  enumName(static_cast<MemoryClass>(largest)) + " (" +
-                  seconds(own.memory.classes[largest] / 1073741824.0) + " GiB)";
+    out.summary = "Stage " + std::to_string(own.memory.peakStage) + " needs " + gibibytes(own.memory.peakBytes) +
+                  " of " + gibibytes(own.memory.capacityBytes) + "; the largest part is " +
+                  enumName(static_cast<MemoryClass>(largest)) + " (" + gibibytes(own.memory.classes[largest]) + ")";
     return out;
   }
   if (out.rank == 1) {
@@ -155,7 +172,7 @@ Explanation explainStrategy(const RequestDocument& document) {
   out.verdict = out.rank > 0 ? "listed" : "slower";
   out.summary =
       (out.rank > 0 ? "Number " + std::to_string(out.rank) + " of the list: " : "It is legal and fits, but ") +
-      ("a step takes " + seconds(own.stepSeconds) + " s where the best plan takes " + seconds(best.stepSeconds) +
+      ("a step takes " + rounded(own.stepSeconds) + " s where the best plan takes " + rounded(best.stepSeconds) +
        " s") +
       largestDifference(own, best);
   return out;
@@ -207,14 +224,10 @@ std::string Api::plan(const std::string& json) const {
 
 std::string Api::estimate(const std::string& json) const {
   return answer([&] {
-    Result<RequestDocument> decoded = decodeRequest(json, state_->catalogue);
-    if (decoded.ok() && !decoded.value.hasStrategy) decoded.issues.push_back(missingStrategy());
+    const Result<RequestDocument> decoded = decodeLegal(json, state_->catalogue);
     if (!decoded.ok()) return encodeRefusal(decoded.issues);
     const Request& request = decoded.value.request;
     const Strategy& strategy = decoded.value.strategy;
-    const Issues broken = checkStrategy(request, strategy);
-    decoded.issues.insert(decoded.issues.end(), broken.begin(), broken.end());
-    if (!decoded.ok()) return encodeRefusal(decoded.issues);
     return encodeEstimateAnswer(decoded.value, estimateStrategy(request, strategy), stageMemory(request, strategy),
                                 decoded.issues);
   });
@@ -222,8 +235,7 @@ std::string Api::estimate(const std::string& json) const {
 
 std::string Api::explain(const std::string& json) const {
   return answer([&] {
-    Result<RequestDocument> decoded = decodeRequest(json, state_->catalogue);
-    if (decoded.ok() && !decoded.value.hasStrategy) decoded.issues.push_back(missingStrategy());
+    const Result<RequestDocument> decoded = decodeWithStrategy(json, state_->catalogue);
     if (!decoded.ok()) return encodeRefusal(decoded.issues);
     return encodeExplanation(decoded.value, explainStrategy(decoded.value), decoded.issues);
   });
@@ -231,21 +243,17 @@ std::string Api::explain(const std::string& json) const {
 
 std::string Api::timeline(const std::string& json) const {
   return answer([&] {
-    Result<RequestDocument> decoded = decodeRequest(json, state_->catalogue);
-    if (decoded.ok() && !decoded.value.hasStrategy) decoded.issues.push_back(missingStrategy());
+    const Result<RequestDocument> decoded = decodeLegal(json, state_->catalogue);
     if (!decoded.ok()) return encodeRefusal(decoded.issues);
     const Request& request = decoded.value.request;
     const Strategy& strategy = decoded.value.strategy;
-    const Issues broken = checkStrategy(request, strategy);
-    decoded.issues.insert(decoded.issues.end(), broken.begin(), broken.end());
-    if (!decoded.ok()) return encodeRefusal(decoded.issues);
     const PipelineShape shape = pipelineShape(request, strategy);
     constexpr std::int64_t kMaxTasks = 200000;  // about 16 MB of text
     const std::int64_t tasks = 3 * shape.ranks * shape.virtualStages * shape.microBatches;
     if (tasks > kMaxTasks) {
       return encodeRefusal({{"timeline.tooLarge", "/job/globalBatchSequences",
-                             "the pipeline has up to " + std::to_string(tasks) + " tasks; at most " +
-                                 std::to_string(kMaxTasks) + " are listed",
+                             "The pipeline has up to " + std::to_string(tasks) + " tasks; at most " +
+                                 std::to_string(kMaxTasks) + " are listed.",
                              Severity::Error}});
     }
     return encodeTimeline(decoded.value, shape, simulatePipeline(shape), decoded.issues);
@@ -281,7 +289,7 @@ SearchJob::SearchJob(const Api& api, const std::string& json) : state_(std::make
     state_->document = std::move(decoded.value);
     if (decoded.ok()) state_->search.emplace(state_->document.request);
   } catch (const std::exception& error) {
-    state_->issues.push_back({"internal.exception", "", std::string("the engine failed: ") + error.what()});
+    state_->issues.push_back({"internal.exception", "", std::string("The engine failed: ") + error.what()});
     state_->search.reset();
   }
   state_->done = !state_->search.has_value();

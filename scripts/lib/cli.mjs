@@ -26,6 +26,9 @@ const readInput = (file) => readFileSync(file === '-' ? 0 : file, 'utf8');
 
 class BadInput extends Error {}
 
+// A fault outside of any request document, in the form of the engine's own.
+const refusal = (message) => `${JSON.stringify({ issues: [{ code: 'terminal.badInput', path: '', message, severity: 'error' }] })}\n`;
+
 function report(text, write, warn) {
   write(`${text}\n`);
   const answer = JSON.parse(text);
@@ -40,9 +43,10 @@ async function accuracy(argv, write) {
   const families = new Set();
   for (let i = 0; i < argv.length; i += 1) {
     if (argv[i] === '--summary') onlySummary = true;
-    else if (argv[i] === '--family') families.add(argv[(i += 1)]);
-    else if (argv[i].startsWith('--')) throw new BadInput(`unknown option ${argv[i]}`);
-    else file ??= argv[i];
+    else if (argv[i] === '--family' && i + 1 < argv.length) families.add(argv[(i += 1)]);
+    else if (argv[i].startsWith('--')) throw new BadInput(`unknown option, or option without its value: ${argv[i]}`);
+    else if (file === undefined) file = argv[i];
+    else throw new BadInput(`accuracy takes one file; ${argv[i]} is one too many`);
   }
   if (file === undefined) throw new BadInput('accuracy needs a file of runs');
   let runs;
@@ -52,7 +56,11 @@ async function accuracy(argv, write) {
     throw new BadInput(`${file}: ${error.message}`);
   }
   if (!Array.isArray(runs)) throw new BadInput(`${file}: a list of runs is expected`);
-  if (families.size > 0) runs = runs.filter((run) => families.has(run?.family));
+  if (families.size > 0) {
+    const known = new Set(runs.map((run) => run?.family));
+    for (const family of families) if (!known.has(family)) throw new BadInput(`${file}: no run is of the family ${family}`);
+    runs = runs.filter((run) => families.has(run?.family));
+  }
   const engine = await loadEngine();
   const pairs = [];
   for (const run of runs) {
@@ -112,6 +120,8 @@ export async function run(argv, { write = (text) => process.stdout.write(text), 
     return report(engine[command](text), write, warn);
   } catch (error) {
     warn(`meshwise: ${error.message}\n`);
-    return error instanceof BadInput || error instanceof EngineMissing ? 2 : 1;
+    if (!(error instanceof BadInput || error instanceof EngineMissing)) return 1;
+    write(refusal(error.message));
+    return 2;
   }
 }

@@ -47,9 +47,22 @@ test('bad input: every fault at once, with its path, exit code 2', () => {
 
 test('unknown commands and missing files are bad input', () => {
   assert.equal(call('dance', 'x').status, 2);
-  assert.equal(call('plan', '/does/not/exist.json').status, 2);
+  const missing = call('plan', '/does/not/exist.json');
+  assert.equal(missing.status, 2);
+  assert.equal(JSON.parse(missing.stdout).issues[0].severity, 'error');
+  assert.match(missing.stderr, /exist\.json/);
+  assert.equal(call('accuracy', '/does/not/exist.json').status, 2);
+  assert.equal(call('accuracy', 'a.json', 'b.json').status, 2);
+  assert.equal(call('accuracy', golden('bad-input')).status, 2); // no list of runs
   assert.equal(call().status, 2);
   assert.equal(call('--help').status, 0);
+});
+
+test('a request may come from standard input', () => {
+  const input = readFileSync(golden('gpt-2-xl-one-device'), 'utf8');
+  const { status, stdout } = spawnSync(tool, ['plan', '-'], { encoding: 'utf8', input });
+  assert.equal(status, 0);
+  assert.equal(stdout, call('plan', golden('gpt-2-xl-one-device')).stdout);
 });
 
 test('accuracy: one line a run, then the summary', () => {

@@ -17,7 +17,7 @@ std::vector<std::string> readFrameworks(const JsonValue* list, const std::string
   std::vector<std::string> out;
   if (list == nullptr || list->isNull()) return out;
   if (!list->isArray()) {
-    sink.add("field.type", path, "must be an array of strings; got " + quoteForMessage(*list));
+    sink.refuse("field.type", path, quoteForMessage(*list), "must be an array of strings");
     return out;
   }
   for (std::size_t i = 0; i < list->items.size(); ++i) {
@@ -25,7 +25,7 @@ std::vector<std::string> readFrameworks(const JsonValue* list, const std::string
     if (item.isString() && !item.text.empty()) {
       out.push_back(item.text);
     } else {
-      sink.add("field.type", joinPath(path, i), "must be a string that is not empty; got " + quoteForMessage(item));
+      sink.refuse("field.type", joinPath(path, i), quoteForMessage(item), "must be a string that is not empty");
     }
   }
   return out;
@@ -36,11 +36,11 @@ void readSection(ObjectReader& root, const char* key, IssueSink& sink, Read read
   const JsonValue* section = root.get(key);
   const std::string path = joinPath("", key);
   if (section == nullptr) {
-    root.missing(key, "is required: an object of presets by id");
+    root.missing(key, "must be an object of presets by id");
     return;
   }
   if (!section->isObject()) {
-    sink.add("field.type", path, "must be an object of presets by id; got " + quoteForMessage(*section));
+    sink.refuse("field.type", path, quoteForMessage(*section), "must be an object of presets by id");
     return;
   }
   for (const auto& [id, value] : section->members) read(id, value, joinPath(path, id));
@@ -106,7 +106,7 @@ Result<Catalogue> loadCatalogue(std::string_view json) {
         profile.frameworks = readFrameworks(value.find("frameworks"), joinPath(path, "frameworks"), sink);
         resolveStrategyDefaults(value.find("defaults"), joinPath(path, "defaults"), sink, profile);
       } else {
-        sink.add("field.type", path, "must be an object; got " + quoteForMessage(value));
+        sink.refuse("field.type", path, quoteForMessage(value), "must be an object");
       }
       profile.software.profile = id;
       catalogue.software.emplace(id, profile);
@@ -116,7 +116,7 @@ Result<Catalogue> loadCatalogue(std::string_view json) {
       if (cluster.devices > 0) sink.addAll(validateCluster(cluster, joinPath("/clusters", id)));
     }
   } catch (const std::exception& error) {
-    sink.add("internal.exception", "", std::string("the catalogue could not be read: ") + error.what());
+    sink.add("internal.exception", "", std::string("The catalogue could not be read: ") + error.what());
   }
   result.issues = sink.take();
   return result;

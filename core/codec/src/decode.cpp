@@ -16,9 +16,8 @@ void checkVersion(ObjectReader& root, IssueSink& sink) {
   const double number =
       version->kind == JsonValue::Kind::Integer ? static_cast<double>(version->integer) : version->number;
   if (isNumber && number == kRequestVersion) return;
-  sink.add("request.version", "/version",
-           "this engine reads version " + std::to_string(kRequestVersion) + " of the request; got " +
-               quoteForMessage(*version));
+  sink.refuse("request.version", "/version", quoteForMessage(*version),
+              "must be " + std::to_string(kRequestVersion) + ", the version of the request that this engine reads");
 }
 
 bool isSameIssue(const Issue& a, const Issue& b) {
@@ -45,7 +44,7 @@ Result<RequestDocument> decodeRequest(std::string_view json, const Catalogue& ca
       return result;
     }
     if (!value.isObject()) {
-      sink.add("field.type", "", "a request must be an object; got " + quoteForMessage(value));
+      sink.refuse("field.type", "", quoteForMessage(value), "must be an object");
       result.issues = sink.take();
       return result;
     }
@@ -56,11 +55,13 @@ Result<RequestDocument> decodeRequest(std::string_view json, const Catalogue& ca
     const bool isModelSound = resolveModel(root.get("model"), "/model", catalogue, {}, sink, request.model);
     const bool isClusterSound =
         resolveCluster(root.get("cluster"), "/cluster", catalogue, {}, true, sink, request.cluster);
-    resolveJob(root.get("job"), "/job", sink, request.job, document.framework, document.precisionRaw);
+    const bool isJobSound =
+        resolveJob(root.get("job"), "/job", sink, request.job, document.framework, document.precisionRaw);
     SoftwareProfile profile;
-    resolveSoftware(root.get("software"), "/software", catalogue, {}, document.framework, sink, profile);
+    const bool isSoftwareSound =
+        resolveSoftware(root.get("software"), "/software", catalogue, {}, document.framework, sink, profile);
     request.software = profile.software;
-    resolveLimits(root.get("limits"), "/limits", sink, request.limits);
+    const bool areLimitsSound = resolveLimits(root.get("limits"), "/limits", sink, request.limits);
     root.choice("objective", request.objective);
     root.integer("top", request.top, 1, 1000);
     if (const JsonValue* strategy = root.get("strategy"); strategy != nullptr) {
@@ -69,10 +70,9 @@ Result<RequestDocument> decodeRequest(std::string_view json, const Catalogue& ca
                       isClusterSound ? request.cluster.devices : 0, sink, document.strategy);
     }
     root.finish();
-    const bool isSound = sink.errorCount() == 0;
     result.issues = sink.take();
     // The core's own checks, of the parts that are what the document says.
-    if (isSound) {
+    if (isModelSound && isClusterSound && isJobSound && isSoftwareSound && areLimitsSound) {
       addNew(validateRequest(request), result.issues);
     } else {
       if (isModelSound) addNew(validateModel(request.model, "/model"), result.issues);
@@ -80,7 +80,7 @@ Result<RequestDocument> decodeRequest(std::string_view json, const Catalogue& ca
     }
     return result;
   } catch (const std::exception& error) {
-    sink.add("internal.exception", "", std::string("the request could not be read: ") + error.what());
+    sink.add("internal.exception", "", std::string("The request could not be read: ") + error.what());
   }
   result.issues = sink.take();
   return result;
@@ -101,7 +101,7 @@ Issues checkLimits(const Limits& limits, const Strategy& strategy) {
     }
     issues.push_back(
         {"limits.degree", std::string("/strategy/") + key,
-         std::string(key) + " is " + std::to_string(value) + "; the limits of the request allow " + allowed,
+         std::string(key) + " is " + std::to_string(value) + "; the limits of the request allow " + allowed + ".",
          Severity::Error});
   };
   degree("tensor", limits.tensor, strategy.tensor);
@@ -115,7 +115,7 @@ Issues checkLimits(const Limits& limits, const Strategy& strategy) {
   const auto choice = [&](const char* key, const auto& allowed, const auto& value, const std::string& text) {
     if (allowed.empty() || std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
     issues.push_back({"limits.choice", std::string("/strategy/") + key,
-                      std::string(key) + " " + text + " is not among the choices that the limits of the request allow",
+                      std::string(key) + " " + text + " is not among the choices that the limits of the request allow.",
                       Severity::Error});
   };
   choice("zeroStage", limits.zeroStages, strategy.zeroStage, std::to_string(strategy.zeroStage));

@@ -77,7 +77,7 @@ JsonValue encodeSoftware(const Software& software) {
 
 JsonValue encodeLimits(const Limits& limits) {
   ObjectWriter writer;
-  writer.positive("memoryFraction", limits.memoryFraction);
+  writer.number("memoryFraction", limits.memoryFraction);
   const auto range = [&](const char* key, const Range& value) {
     if (value.min == 0 && value.max == 0) return;
     writer.add(key, encodeObject([&](ObjectWriter& w) {
@@ -112,14 +112,11 @@ JsonValue encodeStrategy(const Strategy& strategy) {
   writer.integer("zeroStage", strategy.zeroStage);
   writer.choice("schedule", strategy.schedule);
   JsonValue modules = JsonValue::array();
+  RecomputeModules left = strategy.recomputeModules;
   for (const RecomputeModuleName& module : recomputeModuleNames()) {
-    bool isWritten = false;  // under the first of its names
-    for (const JsonValue& item : modules.items) {
-      for (const RecomputeModuleName& other : recomputeModuleNames()) {
-        isWritten = isWritten || (other.member == module.member && item.text == other.name);
-      }
-    }
-    if (strategy.recomputeModules.*module.member && !isWritten) modules.append(JsonValue::of(module.name));
+    if (!(left.*module.member)) continue;
+    modules.append(JsonValue::of(module.name));
+    left.*module.member = false;  // the further names of a module are for reading
   }
   writer.add("recomputeModules", std::move(modules));
   return writer.take();

@@ -84,7 +84,7 @@ ObjectReader::ObjectReader(const JsonValue* value, std::string path, IssueSink& 
   if (value_->isNull()) {
     value_ = nullptr;
   } else if (!value_->isObject()) {
-    sink_.add("field.type", path_, "must be an object; got " + quoteForMessage(*value_));
+    sink_.refuse("field.type", path_, quoteForMessage(*value_), "must be an object");
     value_ = nullptr;
   }
 }
@@ -112,7 +112,7 @@ bool ObjectReader::integer(const char* key, std::int64_t& out, std::int64_t min,
 
 bool ObjectReader::readInteger(const JsonValue& value, const std::string& path, std::int64_t& out, std::int64_t min,
                                std::int64_t max) {
-  const std::string allowed = "must be an integer from " + std::to_string(min) + " to " + std::to_string(max);
+  const std::string allowed = "must be a whole number from " + std::to_string(min) + " to " + std::to_string(max);
   std::int64_t number = 0;
   if (value.kind == JsonValue::Kind::Integer) {
     number = value.integer;
@@ -123,11 +123,11 @@ bool ObjectReader::readInteger(const JsonValue& value, const std::string& path, 
     const bool isHuge = value.kind == JsonValue::Kind::Number && std::abs(value.number) > 1;
     const bool isOutside =
         isHuge && (value.number > static_cast<double>(max) || value.number < static_cast<double>(min));
-    sink_.add(isOutside ? "field.range" : "field.type", path, allowed + "; got " + quoteForMessage(value));
+    sink_.refuse(isOutside ? "field.range" : "field.type", path, quoteForMessage(value), allowed);
     return false;
   }
   if (number < min || number > max) {
-    sink_.add("field.range", path, allowed + "; got " + quoteForMessage(value));
+    sink_.refuse("field.range", path, quoteForMessage(value), allowed);
     return false;
   }
   out = number;
@@ -135,30 +135,21 @@ bool ObjectReader::readInteger(const JsonValue& value, const std::string& path, 
 }
 
 bool ObjectReader::number(const char* key, double& out, double min, double max) {
-  return readNumber(key, out, min, max, true);
-}
-
-bool ObjectReader::positive(const char* key, double& out, double max) { return readNumber(key, out, 0, max, false); }
-
-bool ObjectReader::readNumber(const char* key, double& out, double min, double max, bool minIsAllowed) {
   const JsonValue* value = get(key);
   if (value == nullptr) return false;
   const std::string path = joinPath(path_, key);
-  const std::string allowed = minIsAllowed
-                                  ? "must be a number from " + boundText(min) + " to " + boundText(max)
-                                  : "must be a number above " + boundText(min) + " and at most " + boundText(max);
+  const std::string allowed = "must be a number from " + boundText(min) + " to " + boundText(max);
   double number = 0;
   if (value->kind == JsonValue::Kind::Integer) {
     number = static_cast<double>(value->integer);
   } else if (value->kind == JsonValue::Kind::Number) {
     number = value->number;
   } else {
-    sink_.add("field.type", path, allowed + "; got " + quoteForMessage(*value));
+    sink_.refuse("field.type", path, quoteForMessage(*value), allowed);
     return false;
   }
-  const bool isInRange = number <= max && (minIsAllowed ? number >= min : number > min);
-  if (!isInRange) {  // also when it is not a number at all
-    sink_.add("field.range", path, allowed + "; got " + quoteForMessage(*value));
+  if (!(number >= min && number <= max)) {
+    sink_.refuse("field.range", path, quoteForMessage(*value), allowed);
     return false;
   }
   out = number == 0 ? 0.0 : number;  // no negative zero
@@ -169,7 +160,7 @@ bool ObjectReader::boolean(const char* key, bool& out) {
   const JsonValue* value = get(key);
   if (value == nullptr) return false;
   if (value->kind != JsonValue::Kind::Boolean) {
-    sink_.add("field.type", joinPath(path_, key), "must be true or false; got " + quoteForMessage(*value));
+    sink_.refuse("field.type", joinPath(path_, key), quoteForMessage(*value), "must be true or false");
     return false;
   }
   out = value->boolean;
@@ -182,9 +173,9 @@ bool ObjectReader::text(const char* key, std::string& out) {
   if (value == nullptr) return false;
   if (!value->isString() || value->text.size() > kMaxText) {
     const bool isLong = value->isString();
-    sink_.add(isLong ? "field.range" : "field.type", joinPath(path_, key),
-              "must be a string of at most 200 bytes; got " +
-                  (isLong ? std::to_string(value->text.size()) + " bytes" : quoteForMessage(*value)));
+    sink_.refuse(isLong ? "field.range" : "field.type", joinPath(path_, key),
+                 isLong ? std::to_string(value->text.size()) + " bytes long" : quoteForMessage(*value),
+                 "must be a string of at most 200 bytes");
     return false;
   }
   out = value->text;
@@ -193,32 +184,27 @@ bool ObjectReader::text(const char* key, std::string& out) {
 
 void ObjectReader::reportChoice(const JsonValue& value, const std::string& path,
                                 const std::vector<std::string>& names) {
-  std::string message = "must be one of ";
-  for (std::size_t i = 0; i < names.size(); ++i) message += (i == 0 ? "\"" : ", \"") + names[i] + "\"";
-  message += "; got " + quoteForMessage(value);
+  std::string rule = "must be one of ";
+  for (std::size_t i = 0; i < names.size(); ++i) rule += (i == 0 ? "\"" : ", \"") + names[i] + "\"";
   if (value.isString()) {
     const std::string near = nearestName(value.text, names);
-    if (!near.empty()) message += ". Did you mean \"" + near + "\"?";
+    if (!near.empty()) rule += ". Did you mean \"" + near + "\"?";
   }
-  sink_.add(value.isString() ? "field.choice" : "field.type", path, message);
+  sink_.refuse(value.isString() ? "field.choice" : "field.type", path, quoteForMessage(value), rule);
 }
 
-void ObjectReader::missing(const char* key, const std::string& what) {
-  sink_.add("field.missing", joinPath(path_, key), what);
-}
+void ObjectReader::missing(const char* key, const std::string& rule) { sink_.missing(joinPath(path_, key), rule); }
 
 void ObjectReader::finish() {
   if (value_ == nullptr) return;
   for (const auto& [key, member] : value_->members) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    if (sink_.full()) {
-      sink_.add("field.unknown", joinPath(path_, key.substr(0, 80)), "is not a field that Meshwise knows");
-      continue;
-    }
-    std::string message = "is not a field that Meshwise knows";
-    const std::string near = nearestName(key, known_);
-    if (!near.empty()) message += ". Did you mean \"" + near + "\"?";
-    sink_.add("field.unknown", joinPath(path_, key.substr(0, 80)), message);
+    // The message of a fault that is only counted need not be worked out.
+    const std::string near = sink_.full() ? "" : nearestName(key, known_);
+    const std::string shortKey = key.substr(0, 80);
+    sink_.add("field.unknown", joinPath(path_, shortKey),
+              shortKey + " is not a field that Meshwise knows." +
+                  (near.empty() ? std::string() : " Did you mean \"" + near + "\"?"));
   }
 }
 

@@ -21,14 +21,14 @@ inline constexpr std::int64_t kMaxHeadDim = 8192;
 inline constexpr std::int64_t kMaxFfn = 1048576;
 inline constexpr std::int64_t kMaxVocab = 4194304;
 inline constexpr std::int64_t kMaxExperts = 4096;
-inline constexpr std::int64_t kMaxSequenceLength = 134217728;
+inline constexpr std::int64_t kMaxSequenceLength = 100000000;
 inline constexpr std::int64_t kMaxBatch = 16777216;
 inline constexpr std::int64_t kMaxDevices = 1048576;
-inline constexpr std::int64_t kMaxParameters = 1000000000000000;
+inline constexpr std::int64_t kMaxExtraParameters = 1000000000000;
 inline constexpr double kMaxBytes = 1e15;
 inline constexpr double kMaxBytesPerSecond = 1e15;
 inline constexpr double kMaxFlopsPerSecond = 1e21;
-inline constexpr double kMaxSeconds = 3600;
+inline constexpr double kMaxSeconds = 60;
 
 // The name of `known` nearest to `name`, or "" when none is near. Case and separators do not count.
 std::string nearestName(std::string_view name, const std::vector<std::string>& known);
@@ -49,13 +49,11 @@ class ObjectReader {
   bool has(std::string_view key) const;
   // The member, or nullptr when absent or null. Marks the key as known.
   const JsonValue* get(const char* key);
-  // Declares a key whose content is for people.
-  void label(const char* key) { get(key); }
+  // Declares a key whose content is for people, or that another field can stand for: it never counts as absent.
+  void label(const char* key) { known_.emplace_back(key); }
 
   bool integer(const char* key, std::int64_t& out, std::int64_t min, std::int64_t max);
   bool number(const char* key, double& out, double min, double max);
-  // Zero is not in the range.
-  bool positive(const char* key, double& out, double max);
   bool boolean(const char* key, bool& out);
   bool text(const char* key, std::string& out);
 
@@ -79,7 +77,8 @@ class ObjectReader {
   bool readInteger(const JsonValue& value, const std::string& path, std::int64_t& out, std::int64_t min,
                    std::int64_t max);
 
-  void missing(const char* key, const std::string& what);
+  // "<key> is missing; it <rule>."
+  void missing(const char* key, const std::string& rule);
   void fault(std::string code, std::string path, std::string message) {
     sink_.add(std::move(code), std::move(path), std::move(message));
   }
@@ -91,7 +90,6 @@ class ObjectReader {
   void finish();
 
  private:
-  bool readNumber(const char* key, double& out, double min, double max, bool minIsAllowed);
   void reportChoice(const JsonValue& value, const std::string& path, const std::vector<std::string>& names);
 
   const JsonValue* value_ = nullptr;
@@ -108,7 +106,6 @@ class ObjectWriter {
     object_.add(key, JsonValue::of(value));
   }
   void number(const char* key, double value, double = 0, double = 0) { object_.add(key, JsonValue::of(value)); }
-  void positive(const char* key, double value, double = 0) { object_.add(key, JsonValue::of(value)); }
   void boolean(const char* key, bool value) { object_.add(key, JsonValue::of(value)); }
   void text(const char* key, const std::string& value) { object_.add(key, JsonValue::of(std::string_view(value))); }
   template <class E>
@@ -192,7 +189,7 @@ void visitModel(V& v, T& m) {
   v.choice("qkNorm", m.qkNorm);
   v.boolean("parallelBlock", m.parallelBlock);
   v.integer("mtpLayers", m.mtpLayers, 0, 64);
-  v.integer("extraParameters", m.extraParameters, -kMaxParameters, kMaxParameters);
+  v.integer("extraParameters", m.extraParameters, -kMaxExtraParameters, kMaxExtraParameters);
   v.integer("maxSequenceLength", m.maxSequenceLength, 0, kMaxSequenceLength);
 }
 
@@ -208,19 +205,19 @@ void visitMatrixPeaks(V& v, T& p) {
 
 template <class V, class T>
 void visitEfficiency(V& v, T& e) {
-  v.positive("matrixFraction", e.matrixFraction, 1);
-  v.positive("matrixFractionFp8", e.matrixFractionFp8, 1);
-  v.positive("matrixFractionFp4", e.matrixFractionFp4, 1);
+  v.number("matrixFraction", e.matrixFraction, 1e-3, 1);
+  v.number("matrixFractionFp8", e.matrixFractionFp8, 1e-3, 1);
+  v.number("matrixFractionFp4", e.matrixFractionFp4, 1e-3, 1);
   v.number("matrixRampK", e.matrixRampK, 0, 1e6);
-  v.positive("attentionForward", e.attentionForward, 1);
-  v.positive("attentionBackward", e.attentionBackward, 1);
-  v.positive("memoryFraction", e.memoryFraction, 1);
-  v.number("kernelSeconds", e.kernelSeconds, 0, 1);
-  v.number("launchSeconds", e.launchSeconds, 0, 1);
-  v.positive("scaleUpFraction", e.scaleUpFraction, 1);
-  v.number("scaleUpLatencySeconds", e.scaleUpLatencySeconds, 0, 1);
-  v.positive("scaleOutFraction", e.scaleOutFraction, 1);
-  v.number("scaleOutLatencySeconds", e.scaleOutLatencySeconds, 0, 1);
+  v.number("attentionForward", e.attentionForward, 1e-3, 1);
+  v.number("attentionBackward", e.attentionBackward, 1e-3, 1);
+  v.number("memoryFraction", e.memoryFraction, 1e-3, 1);
+  v.number("kernelSeconds", e.kernelSeconds, 0, kMaxSeconds);
+  v.number("launchSeconds", e.launchSeconds, 0, kMaxSeconds);
+  v.number("scaleUpFraction", e.scaleUpFraction, 1e-3, 1);
+  v.number("scaleUpLatencySeconds", e.scaleUpLatencySeconds, 0, kMaxSeconds);
+  v.number("scaleOutFraction", e.scaleOutFraction, 1e-3, 1);
+  v.number("scaleOutLatencySeconds", e.scaleOutLatencySeconds, 0, kMaxSeconds);
   v.number("scaleOutGrowth", e.scaleOutGrowth, 0, 10);
   v.number("overlapContention", e.overlapContention, 0, 1);
   v.number("stepSeconds", e.stepSeconds, 0, kMaxSeconds);
@@ -290,7 +287,7 @@ void visitSoftware(V& v, T& s) {
   v.boolean("asyncTensorBackward", s.asyncTensorBackward);
   v.number("reservedBytes", s.reservedBytes, 0, kMaxBytes);
   v.number("allocatorFraction", s.allocatorFraction, 0, 1);
-  v.integer("vocabularyMultiple", s.vocabularyMultiple, 1, kMaxVocab);
+  v.integer("vocabularyMultiple", s.vocabularyMultiple, 1, 1000000);
 }
 
 // Fields of a strategy that are plain. `schedule`, `recomputeModules` and `zeroStage` need care on reading.

@@ -50,7 +50,7 @@ class TreeBuilder {
     frame.hasKey = true;
     if (!frame.keys.insert(name).second) {
       sink_.add("json.duplicateKey", currentPath(),
-                "the key \"" + name.substr(0, 80) + "\" occurs more than once in this object");
+                "The key \"" + name.substr(0, 80) + "\" occurs more than once in this object.");
     }
     return true;
   }
@@ -58,7 +58,7 @@ class TreeBuilder {
   bool parse_error(std::size_t offset, const std::string&, const nlohmann::json::exception& error) {
     std::string detail = error.what();
     if (error.id == 406) {
-      sink_.add("json.numberTooLarge", currentPath(), "a number is beyond the range of a double (about 1.8e308)");
+      sink_.add("json.numberTooLarge", currentPath(), "A number is beyond the range of a double, about 1.8e308.");
       return false;
     }
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while parsing value - ..."
@@ -66,7 +66,7 @@ class TreeBuilder {
     if (start != std::string::npos) detail = detail.substr(start + 2);
     const std::size_t at = offset == 0 ? 0 : offset - 1;
     sink_.add("json.syntax", currentPath(),
-              "not valid JSON at " + describePosition(text_, at) + ": " + detail.substr(0, 300));
+              "This is not valid JSON at " + describePosition(text_, at) + ": " + detail.substr(0, 300) + ".");
     return false;
   }
 
@@ -115,7 +115,7 @@ class TreeBuilder {
   bool open(JsonValue value) {
     if (stack_.size() >= limits_.maxDepth) {
       sink_.add("json.tooDeep", "",
-                "the document is nested deeper than " + std::to_string(limits_.maxDepth) + " levels");
+                "The document is nested deeper than " + std::to_string(limits_.maxDepth) + " levels.");
       return false;
     }
     JsonValue* placed = place(std::move(value));
@@ -188,14 +188,14 @@ void replaceUnsafe(JsonValue& value, const std::string& path, Issues& issues) {
     case JsonValue::Kind::Number:
       if (!std::isfinite(value.number)) {
         issues.push_back({"internal.nonFinite", path,
-                          "the engine produced a number that is not finite; please report it", Severity::Error});
+                          "The engine produced a number that is not finite; please report it.", Severity::Error});
         value = JsonValue::null();
       }
       return;
     case JsonValue::Kind::Integer:
       if (value.integer > kMaxSafeInteger || value.integer < -kMaxSafeInteger) {
         issues.push_back({"internal.unsafeInteger", path,
-                          "the engine produced an integer beyond 2^53, which JSON readers round", Severity::Error});
+                          "The engine produced an integer beyond 2^53, which JSON readers round.", Severity::Error});
         value = JsonValue::null();
       }
       return;
@@ -268,13 +268,19 @@ void IssueSink::add(std::string code, std::string path, std::string message, Sev
   issues_.push_back({std::move(code), std::move(path), std::move(message), severity});
 }
 
+void IssueSink::refuse(std::string code, const std::string& path, const std::string& got, const std::string& rule) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? "the document" : path.substr(slash + 1);
+  add(std::move(code), path, name + " is " + got + "; it " + rule + (rule.back() == '?' ? "" : "."));
+}
+
 void IssueSink::addAll(const Issues& issues) {
   for (const Issue& issue : issues) add(issue.code, issue.path, issue.message, issue.severity);
 }
 
 Issues IssueSink::take() {
   if (dropped_ > 0) {
-    issues_.push_back({"issues.truncated", "", std::to_string(dropped_) + " more issues are not listed",
+    issues_.push_back({"issues.truncated", "", std::to_string(dropped_) + " more issues are not listed.",
                        errors_ > 0 ? Severity::Error : Severity::Note});
   }
   Issues out = std::move(issues_);
@@ -286,8 +292,8 @@ Issues IssueSink::take() {
 bool parseJson(std::string_view text, const JsonLimits& limits, JsonValue& out, IssueSink& sink) {
   if (text.size() > limits.maxBytes) {
     sink.add("json.tooLarge", "",
-             "the document has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(limits.maxBytes) +
-                 " are read");
+             "The document has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(limits.maxBytes) +
+                 " are read.");
     return false;
   }
   TreeBuilder builder(text, limits, out, sink);
@@ -308,7 +314,7 @@ std::string quoteForMessage(const JsonValue& value) {
       return "an object";
     case JsonValue::Kind::String: {
       JsonValue shortened = JsonValue::of(std::string_view(value.text).substr(0, 60));
-      return "the string " + writeJson(shortened);
+      return writeJson(shortened);
     }
     default:
       return writeJson(value);

@@ -74,6 +74,10 @@ inline void JsonValue::append(JsonValue value) { items.push_back(std::move(value
 class IssueSink {
  public:
   void add(std::string code, std::string path, std::string message, Severity severity = Severity::Error);
+  // "<field> is <got>; it <rule>." The rule says what is allowed: "must be ...".
+  void refuse(std::string code, const std::string& path, const std::string& got, const std::string& rule);
+  // "<field> is missing; it <rule>."
+  void missing(const std::string& path, const std::string& rule) { refuse("field.missing", path, "missing", rule); }
   void addAll(const Issues& issues);
   bool full() const { return issues_.size() >= kMaxIssues; }
   std::size_t errorCount() const { return errors_; }

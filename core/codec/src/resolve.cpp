@@ -55,18 +55,17 @@ class PresetChoice {
     if (!isReadable_ || isFound_) return;
     const std::string path = joinPath(reader.path(), key_);
     if (absent == 0) {
-      reader.sink().add(
-          "preset.unknown", path,
-          std::string("there is no ") + kind + " preset \"" + id_ + "\"; the numbers that the document states are used",
-          Severity::Warning);
+      reader.sink().add("preset.unknown", path,
+                        std::string("There is no ") + kind + " preset \"" + id_ +
+                            "\"; the numbers that the document states are used.",
+                        Severity::Warning);
       return;
     }
-    std::string message = std::string("there is no ") + kind + " preset \"" + id_.substr(0, 80) + "\"";
+    std::string message = std::string("There is no ") + kind + " preset \"" + id_.substr(0, 80) + "\"";
+    message += ids_.empty() ? ": the catalogue has none." : ".";
     const std::vector<std::string> near = nearNames(id_, ids_);
-    for (std::size_t i = 0; i < near.size(); ++i) {
-      message += (i == 0 ? ". Near it: \"" : ", \"") + near[i] + "\"";
-    }
-    if (ids_.empty()) message += ": the catalogue has none";
+    for (std::size_t i = 0; i < near.size(); ++i) message += (i == 0 ? " Near it: \"" : ", \"") + near[i] + "\"";
+    if (!near.empty()) message += ".";
     reader.sink().add("preset.unknown", path, message);
   }
 
@@ -99,7 +98,7 @@ bool resolveModel(const JsonValue* given, const std::string& path, const Catalog
                   IssueSink& sink, Model& out) {
   const std::size_t before = sink.errorCount();
   if (given == nullptr || given->isNull()) {
-    sink.add("field.missing", path, "is required: {\"preset\": id} or the sizes of a model");
+    sink.missing(path, "must be {\"preset\": id} or the sizes of a model");
     return false;
   }
   const SectionValue value(given);
@@ -123,14 +122,16 @@ bool resolveModel(const JsonValue* given, const std::string& path, const Catalog
 
   if (!preset.isNamed()) {
     for (const char* key : {"layers", "hidden", "heads", "vocab"}) {
-      if (!reader.has(key)) reader.missing(key, "is required in a model without a preset");
+      if (!reader.has(key)) reader.missing(key, "must be stated in a model without a preset");
     }
     if (!reader.has("kvHeads")) model.kvHeads = model.heads;
-    if (!reader.has("headDim") && !model.isMla() && model.heads > 0 && model.hidden > 0) {
+    if (!reader.has("headDim") && model.isMla()) {
+      model.headDim = std::max<std::int64_t>(1, model.attention.vHeadDim);  // MLA states its widths apart
+    } else if (!reader.has("headDim") && model.heads > 0 && model.hidden > 0) {
       if (model.hidden % model.heads == 0) {
         model.headDim = model.hidden / model.heads;
       } else {
-        reader.missing("headDim", "is required where hidden (" + std::to_string(model.hidden) +
+        reader.missing("headDim", "must be stated where hidden (" + std::to_string(model.hidden) +
                                       ") is not a multiple of heads (" + std::to_string(model.heads) + ")");
       }
     }
@@ -146,11 +147,11 @@ bool resolveModel(const JsonValue* given, const std::string& path, const Catalog
   const bool hasDenseLayers = !model.isMoe() || model.moe.denseFirstLayers > 0 || model.moe.moeEvery > 1;
   if (model.ffn == 0 && hasDenseLayers && (preset.isFound() || !preset.isNamed())) {
     const std::string range =
-        "must be an integer from 1 to " + std::to_string(kMaxFfn) + " in a model with dense layers";
+        "must be a whole number from 1 to " + std::to_string(kMaxFfn) + " in a model with dense layers";
     if (reader.has("ffn")) {
       // A fault of its type or range has been reported already.
       if (const JsonValue* ffn = value.get()->find("ffn"); ffn->kind == JsonValue::Kind::Integer && ffn->integer == 0) {
-        sink.add("field.range", joinPath(path, "ffn"), range + "; got 0");
+        sink.refuse("field.range", joinPath(path, "ffn"), "0", range);
       }
     } else {
       reader.missing("ffn", range);
@@ -188,8 +189,7 @@ bool resolveCluster(const JsonValue* given, const std::string& path, const Catal
                     bool devicesRequired, IssueSink& sink, Cluster& out) {
   const std::size_t before = sink.errorCount();
   if (given == nullptr || given->isNull()) {
-    sink.add("field.missing", path,
-             "is required: {\"preset\": id, \"devices\": n} or an accelerator, its node and its network");
+    sink.missing(path, "must be {\"preset\": id, \"devices\": n} or an accelerator, its node and its network");
     return false;
   }
   const SectionValue value(given);
@@ -209,7 +209,7 @@ bool resolveCluster(const JsonValue* given, const std::string& path, const Catal
     const double bytesPerSecond = gigabitPerSecond * 1e9 / 8;
     if (reader.has("networkBytesPerSecondPerDevice") && cluster.networkBytesPerSecondPerDevice != bytesPerSecond) {
       reader.fault("field.conflict", joinPath(path, "networkGbitPerDevice"),
-                   "disagrees with networkBytesPerSecondPerDevice; state one of them");
+                   "networkGbitPerDevice disagrees with networkBytesPerSecondPerDevice; state one of them.");
     }
     cluster.networkBytesPerSecondPerDevice = bytesPerSecond;
   }
@@ -223,21 +223,21 @@ bool resolveCluster(const JsonValue* given, const std::string& path, const Catal
     ++absent;
     if (!preset.isNamed()) {
       reader.missing("accelerator",
-                     "is required in a cluster without a preset: the id of an accelerator preset or an object");
+                     "must be the id of an accelerator preset, or an object, in a cluster without a preset");
     }
   }
   reader.finish();
   preset.report(reader, "cluster", absent);
 
   if (devicesRequired && !reader.has("devices") && cluster.devices == 0 && (preset.isFound() || !preset.isNamed())) {
-    reader.missing("devices", "is required: an integer from 1 to " + std::to_string(kMaxDevices));
+    reader.missing("devices", "must be a whole number from 1 to " + std::to_string(kMaxDevices));
   }
   const bool hasNetwork = reader.has("networkBytesPerSecondPerDevice") || reader.has("networkGbitPerDevice") ||
                           cluster.networkBytesPerSecondPerDevice > 0;
   const bool isAcceleratorKnown = preset.isFound() || (!preset.isNamed() && accelerator != nullptr);
   if (devicesRequired && !hasNetwork && isAcceleratorKnown && cluster.devices > cluster.accelerator.scaleUpDomain) {
     reader.missing("networkBytesPerSecondPerDevice",
-                   "is required where the devices do not share one scale-up domain (" +
+                   "must be stated where the devices do not share one scale-up domain (" +
                        std::to_string(cluster.accelerator.scaleUpDomain) +
                        " devices): bytes per second of one device's network adapter, one direction");
   }
@@ -249,7 +249,7 @@ bool resolveJob(const JsonValue* value, const std::string& path, IssueSink& sink
                 std::string& precisionRaw) {
   const std::size_t before = sink.errorCount();
   if (value == nullptr || value->isNull()) {
-    sink.add("field.missing", path, "is required: {\"sequenceLength\": n, \"globalBatchSequences\": n, ...}");
+    sink.missing(path, "must be {\"sequenceLength\": n, \"globalBatchSequences\": n, ...}");
     return false;
   }
   ObjectReader reader(value, path, sink);
@@ -261,11 +261,11 @@ bool resolveJob(const JsonValue* value, const std::string& path, IssueSink& sink
   reader.finish();
   if (!reader.has("sequenceLength")) {
     reader.missing("sequenceLength",
-                   "is required: an integer from 1 to " + std::to_string(kMaxSequenceLength) + " tokens");
+                   "must be a whole number of tokens from 1 to " + std::to_string(kMaxSequenceLength));
   }
   if (!reader.has("globalBatchSequences")) {
     reader.missing("globalBatchSequences",
-                   "is required: an integer from 1 to " + std::to_string(kMaxBatch) + " sequences per step");
+                   "must be a whole number of sequences per step from 1 to " + std::to_string(kMaxBatch));
   }
   out = job;
   return sink.errorCount() == before;
@@ -305,7 +305,7 @@ bool resolveSoftware(const JsonValue* given, const std::string& path, const Cata
       if (!r.boolean(key, overlap)) return;
       if (reader.has(longKey) && field != overlap) {
         r.fault("field.conflict", joinPath(r.path(), key),
-                std::string("disagrees with ") + longKey + "; state one of them");
+                std::string("overlap.") + key + " disagrees with " + longKey + "; state one of them.");
       }
       field = overlap;
     };
@@ -325,7 +325,7 @@ bool resolveLimits(const JsonValue* value, const std::string& path, IssueSink& s
   ObjectReader reader(value, path, sink);
   if (sink.errorCount() != before) return false;
   Limits limits;
-  reader.positive("memoryFraction", limits.memoryFraction, 1);
+  reader.number("memoryFraction", limits.memoryFraction, 0.01, 1);
   const auto readRange = [&](const char* key, Range& range, std::int64_t max) {
     const JsonValue* member = reader.get(key);
     if (member == nullptr) return;
@@ -333,8 +333,8 @@ bool resolveLimits(const JsonValue* value, const std::string& path, IssueSink& s
     if (!member->isObject()) {
       std::int64_t pinned = 0;
       if (member->kind != JsonValue::Kind::Integer && member->kind != JsonValue::Kind::Number) {
-        sink.add("field.type", rangePath,
-                 "must be an integer, or {\"min\": n, \"max\": n}; got " + quoteForMessage(*member));
+        sink.refuse("field.type", rangePath, quoteForMessage(*member),
+                    "must be a whole number, or {\"min\": n, \"max\": n}");
       } else if (reader.readInteger(*member, rangePath, pinned, 1, max)) {
         range = {pinned, pinned};
       }
@@ -346,7 +346,7 @@ bool resolveLimits(const JsonValue* value, const std::string& path, IssueSink& s
     bounds.finish();
     if (range.max > 0 && range.min > range.max) {
       sink.add("field.range", rangePath,
-               "min (" + std::to_string(range.min) + ") must not be above max (" + std::to_string(range.max) + ")");
+               "min (" + std::to_string(range.min) + ") must not be above max (" + std::to_string(range.max) + ").");
     }
   };
   readRange("tensor", limits.tensor, kMaxDevices);
@@ -363,12 +363,13 @@ bool resolveLimits(const JsonValue* value, const std::string& path, IssueSink& s
     if (list == nullptr) return;
     const std::string listPath = joinPath(path, key);
     if (!list->isArray()) {
-      sink.add("field.type", listPath, "must be an array; got " + quoteForMessage(*list));
+      sink.refuse("field.type", listPath, quoteForMessage(*list), "must be an array");
       return;
     }
     constexpr std::size_t kMaxChoices = 32;
     if (list->items.size() > kMaxChoices) {
-      sink.add("field.range", listPath, "must have at most 32 elements; got " + std::to_string(list->items.size()));
+      sink.refuse("field.range", listPath, "a list of " + std::to_string(list->items.size()),
+                  "must have at most 32 elements");
       return;
     }
     for (std::size_t i = 0; i < list->items.size(); ++i) readItem(list->items[i], joinPath(listPath, i));
@@ -408,7 +409,7 @@ bool readModules(ObjectReader& reader, RecomputeModules& out) {
   if (list == nullptr) return false;
   const std::string path = joinPath(reader.path(), "recomputeModules");
   if (!list->isArray()) {
-    reader.fault("field.type", path, "must be an array of module names; got " + quoteForMessage(*list));
+    reader.sink().refuse("field.type", path, quoteForMessage(*list), "must be an array of module names");
     return false;
   }
   if (list->items.empty()) return false;
@@ -423,9 +424,8 @@ bool readModules(ObjectReader& reader, RecomputeModules& out) {
       }
     }
     if (!isKnown) {
-      reader.fault(item.isString() ? "field.choice" : "field.type", joinPath(path, i),
-                   "must be one of \"core_attn\", \"mlp\", \"layernorm\", \"moe_act\", \"mla_up_proj\"; got " +
-                       quoteForMessage(item));
+      reader.sink().refuse(item.isString() ? "field.choice" : "field.type", joinPath(path, i), quoteForMessage(item),
+                           "must be one of \"core_attn\", \"mlp\", \"layernorm\", \"moe_act\", \"mla_up_proj\"");
     }
   }
   out = modules;
@@ -468,7 +468,7 @@ bool resolveStrategy(const JsonValue* value, const std::string& path, const Soft
     s.schedule = Schedule::OneForwardOneBackward;
     if (s.pipeline > 1) {
       sink.add("field.conflict", joinPath(path, "schedule"),
-               "\"none\" means a pipeline degree of 1; got pipeline " + std::to_string(s.pipeline));
+               "schedule \"none\" means a pipeline degree of 1; pipeline is " + std::to_string(s.pipeline) + ".");
     }
   }
   const bool isTwoChunk = s.schedule == Schedule::ZeroBubbleV || s.schedule == Schedule::DualPipe;
@@ -480,7 +480,7 @@ bool resolveStrategy(const JsonValue* value, const std::string& path, const Soft
     } else if (schedule.isStated && s.schedule != Schedule::Interleaved) {
       s.virtualStages = 1;
     } else if (schedule.isStated && s.virtualStages == 1) {
-      reader.missing("virtualStages", "is required with schedule \"interleaved-1f1b\": an integer from 2");
+      reader.missing("virtualStages", "must be a whole number from 2 with schedule \"interleaved-1f1b\"");
     }
   }
   if (!schedule.isStated) {
@@ -503,7 +503,8 @@ bool resolveStrategy(const JsonValue* value, const std::string& path, const Soft
   if (s.recompute != Recompute::Selective) {
     if (hasModules) {
       sink.add("field.conflict", joinPath(path, "recomputeModules"),
-               std::string("needs recompute \"selective\"; got \"") + enumName(s.recompute) + "\"");
+               std::string("recomputeModules needs recompute \"selective\"; recompute is \"") + enumName(s.recompute) +
+                   "\".");
     }
     s.recomputeModules = {};
   } else if (s.recomputeModules == RecomputeModules{}) {
@@ -530,7 +531,7 @@ bool resolveStrategy(const JsonValue* value, const std::string& path, const Soft
   }
   if (product > kMaxDevices) {
     sink.add("field.range", path,
-             "tensor * pipeline * data * context must be at most " + std::to_string(kMaxDevices) + " devices");
+             "tensor * pipeline * data * context must be at most " + std::to_string(kMaxDevices) + " devices.");
   }
   out = s;
   return sink.errorCount() == before;

@@ -44,7 +44,7 @@ Result<RunDocument> decodeRun(std::string_view json, const Catalogue& catalogue)
       return result;
     }
     if (!row.isObject()) {
-      sink.add("field.type", "", "a run must be an object; got " + quoteForMessage(row));
+      sink.refuse("field.type", "", quoteForMessage(row), "must be an object");
       result.issues = sink.take();
       return result;
     }
@@ -63,13 +63,13 @@ Result<RunDocument> decodeRun(std::string_view json, const Catalogue& catalogue)
     request.limits.launcherRules = false;
     const JsonValue* strategy = root.get("strategy");
     if (strategy == nullptr) {
-      root.missing("strategy", "is required: a run has one strategy");
+      root.missing("strategy", "must be the one strategy of the run");
     } else if (strategy->isObject()) {
       for (const char* degree : {"tensor", "pipeline"}) {
         const JsonValue* stated = strategy->find(degree);
         if (stated == nullptr || stated->isNull()) {
           sink.add("run.missingDegree", joinPath("/strategy", degree),
-                   std::string("the run does not state its ") + degree + " degree, so it cannot be represented");
+                   std::string("The run does not state its ") + degree + " degree, so it cannot be represented.");
         }
       }
       JsonValue completed = *strategy;
@@ -80,12 +80,12 @@ Result<RunDocument> decodeRun(std::string_view json, const Catalogue& catalogue)
       if (document.strategy.tensor == 1) document.strategy.sequenceParallel = false;
       document.hasStrategy = true;
     } else {
-      sink.add("field.type", "/strategy", "must be an object; got " + quoteForMessage(*strategy));
+      sink.refuse("field.type", "/strategy", quoteForMessage(*strategy), "must be an object");
     }
     root.finish();
     if (sink.errorCount() == 0) sink.addAll(validateRequest(request));
   } catch (const std::exception& error) {
-    sink.add("internal.exception", "", std::string("the run could not be read: ") + error.what());
+    sink.add("internal.exception", "", std::string("The run could not be read: ") + error.what());
   }
   result.issues = sink.take();
   return result;
