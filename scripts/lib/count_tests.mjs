@@ -1,7 +1,8 @@
 // Adds up what the test runners reported.
 // Usage: node scripts/lib/count_tests.mjs REPORTS TREE...
-// REPORTS holds ctest.xml, vitest.json and playwright.json, as far as they ran; each build TREE holds reports/ with one
-// GoogleTest file for a ctest entry that runs many cases. Prints "runner passed failed skipped" for each runner.
+// REPORTS holds ctest.xml, terminal.tap, vitest.json and playwright.json, as far as they ran; each build TREE holds
+// reports/ with one GoogleTest file for a ctest entry that runs many cases. Prints "runner passed failed skipped" for
+// each runner.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -27,6 +28,13 @@ function countCtest(file) {
   return count;
 }
 
+// Node's own runner ends its report with "# pass 12" and the like.
+function countTap(file) {
+  const report = readFileSync(file, 'utf8');
+  const last = (word) => Number(new RegExp(`^# ${word} (\\d+)$`, 'm').exec(report)?.[1] ?? 0);
+  return { passed: last('pass'), failed: last('fail') + last('cancelled'), skipped: last('skipped') + last('todo') };
+}
+
 function countVitest(file) {
   const report = readJson(file);
   const skipped = report.numPendingTests + (report.numTodoTests ?? 0);
@@ -40,7 +48,12 @@ function countPlaywright(file) {
   return { passed: stats.expected, failed: stats.unexpected + stats.flaky + errors.length, skipped: stats.skipped };
 }
 
-const runners = { ctest: ['ctest.xml', countCtest], vitest: ['vitest.json', countVitest], playwright: ['playwright.json', countPlaywright] };
+const runners = {
+  ctest: ['ctest.xml', countCtest],
+  terminal: ['terminal.tap', countTap],
+  vitest: ['vitest.json', countVitest],
+  playwright: ['playwright.json', countPlaywright],
+};
 for (const [runner, [name, count]] of Object.entries(runners)) {
   const file = join(reports, name);
   if (!existsSync(file)) continue;
